@@ -15,6 +15,8 @@ export const BODY_LIMITS = {
   propertyKeyLength: 100,
   propertyStringLength: 2_048,
   timezoneLength: 64,
+  /** Maximum length of a text of the user in place of an option. */
+  otherTextLength: 1_000,
   batchItems: 1_000,
   /** Maximum number of userNames in one erasure. */
   erasedUserNames: 1_000,

@@ -4,8 +4,10 @@
  */
 import { z } from 'zod'
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, type DeviceField } from '../device-info.ts'
-import { Instant, Uuid } from '../primitives.ts'
+import { Instant, SlugId, Uuid } from '../primitives.ts'
+import { AnswerValue } from '../records/answer-value.ts'
 import type { TraitOperations } from '../records/traits.ts'
+import { AnswerStatus } from '../records/user-events.ts'
 import { BODY_LIMITS, withSeparators } from './body-limits.ts'
 import { ErrorBody } from './errors.ts'
 import { NextFeedback } from './next-feedback.ts'
@@ -123,6 +125,31 @@ export const TrackEventAnswer = z.strictObject({
     .boolean()
     .describe('false for an event older than 15 minutes, and if the triggers are evaluated later.'),
   formsQueued: z.number().int().describe("Number of forms that this event queued for the user's next visit."),
+  message: z.string().describe('A summary in English.'),
+})
+
+const answerStatus = AnswerStatus.describe(
+  'finished and dismissed end the form. A finished form has all of its answers.',
+)
+
+/** `POST /v2/sdk/answers` and `POST /v2/admin/answers`. */
+export const AnswersBody = z.object({
+  userName,
+  offerId: Uuid.describe('As in nextFeedback.'),
+  formId: SlugId.describe('As in nextFeedback.'),
+  revision: z.number().int().min(1).describe('As in nextFeedback: the answers are checked against this content.'),
+  answers: orEmptyArray(z.record(z.string(), AnswerValue.nullable())).describe(
+    'Answers by the id of the element. nps and rating: a number; text: a string; consent: true or false; choice: the id of ' +
+      'an option, or { "other": "…" }; choices: an array of these. Answers to hidden elements are dropped.',
+  ),
+  status: answerStatus,
+  language: z.string().nullish().describe('The language that the user saw, one of those of the form.'),
+  userSignature,
+})
+
+export const AnswersAnswer = z.strictObject({
+  requestId: Uuid.describe('Equal to X-Request-Id.'),
+  status: answerStatus,
   message: z.string().describe('A summary in English.'),
 })
 

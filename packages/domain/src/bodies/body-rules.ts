@@ -183,4 +183,12 @@ export const BODY_RULES = nameRules({
     message: `${member} must be at most ${propertyStringLength} characters long`,
     when: `A string in properties of more than ${propertyStringLength} characters`,
   }),
+
+  // Answers to forms (forms.md, Answers). ANSWER_RULES has those of the form's content.
+  offerId: { message: 'offerId must be the offerId of a delivered form, a UUID', when: 'An offerId that is no UUID' },
+  formId: { message: 'formId must be the id of a form', when: 'A formId that is missing or no id' },
+  revision: { message: 'revision must be a whole number of at least 1', when: 'A revision of another type' },
+  answers: { message: 'answers must be an object', when: 'answers of another type, or none' },
+  answerStatus: { message: 'status must be partial, finished or dismissed', when: 'Another status, or none' },
+  language: { message: 'language must be a string', when: 'A language that is not a string' },
 })

@@ -5,6 +5,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set([
   'The body',
   'userAttributes',
   'properties',
+  'answers',
   '$deviceInfo',
   'type',
   'traits',
