@@ -31,6 +31,7 @@ import { createFormDelivery } from './ingest/form-delivery.ts'
 import { createKeptAnswers } from './idempotency/kept-answers.ts'
 import { createKinds } from './ingest/kinds.ts'
 import { createRecordMany } from './ingest/record-many.ts'
+import { createReadAnswer } from './admission/read-answer.ts'
 import { createSegmentComRoutes } from './ingest/segment-com-routes.ts'
 import { createSigningSecrets } from './ingest/signing-secrets.ts'
 import { createSingleRoute } from './ingest/single-route.ts'
@@ -131,8 +132,8 @@ export function createGateway(parts: GatewayParts) {
     onRecorded,
   })
   const { formOf, withForm } = createFormDelivery(parts)
-  const kindParts = { countryOf: parts.countryOf, formOf }
-  const { identify, visit, track } = createKinds({ knownUsers, metering, traitRegistry }, kindParts)
+  const kindParts = { countryOf: parts.countryOf, formOf, readAnswer: createReadAnswer(catalog) }
+  const { identify, visit, track, answer } = createKinds({ knownUsers, metering, traitRegistry }, kindParts)
   const recordMany = createRecordMany(stages, logger)
 
   const publishErasure = createPublishErasure(parts)
@@ -160,10 +161,12 @@ export function createGateway(parts: GatewayParts) {
     routes: [
       createSingleRoute(ROUTES.identifyUser, identify, stages),
       createSingleRoute(ROUTES.trackEvent, track, stages),
+      createSingleRoute(ROUTES.giveAnswers, answer, stages),
       createBatchRoute(recordMany, { identify, track }),
       ...createSegmentComRoutes({ recordMany, identify, track, onLeftOut }),
       createVisitRoute({ ...parts, stages, visit, withForm, userEvents }),
       createSingleRoute(ROUTES.trackSdkEvent, track, stages),
+      createSingleRoute(ROUTES.giveSdkAnswers, answer, stages),
       ...createUserRoutes(clients.userProjector.reads, clients.evaluator.reads),
       ...createProjectRoutes({
         metering: clients.metering.reads,

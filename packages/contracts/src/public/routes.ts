@@ -50,6 +50,7 @@ const ERASES = { keyKind: 'admin', permission: 'mayErase' } as const
 export const ROUTES = {
   identifyUser: { method: 'POST', pattern: '/v2/admin/identify-user', keyKind: 'admin' },
   trackEvent: { method: 'POST', pattern: '/v2/admin/track-event', keyKind: 'admin' },
+  giveAnswers: { method: 'POST', pattern: '/v2/admin/answers', keyKind: 'admin' },
   recordBatch: { method: 'POST', pattern: '/v2/admin/batch', ...MANY },
   segmentIdentify: { method: 'POST', pattern: '/v1/identify', aliases: ['/v1/i'], ...SEGMENT },
   segmentTrack: { method: 'POST', pattern: '/v1/track', aliases: ['/v1/t'], ...SEGMENT },
@@ -60,6 +61,7 @@ export const ROUTES = {
   segmentAlias: { method: 'POST', pattern: '/v1/alias', aliases: ['/v1/a'], ...SEGMENT },
   visit: { method: 'POST', pattern: '/v2/sdk/identify-user', keyKind: 'sdk' },
   trackSdkEvent: { method: 'POST', pattern: '/v2/sdk/track-event', keyKind: 'sdk' },
+  giveSdkAnswers: { method: 'POST', pattern: '/v2/sdk/answers', keyKind: 'sdk' },
   getUser: { method: 'GET', pattern: '/v2/admin/users/{userName}', keyKind: 'admin' },
   findUser: { method: 'GET', pattern: '/v2/admin/users', keyKind: 'admin' },
   getUserForms: { method: 'GET', pattern: '/v2/admin/users/{userName}/forms', keyKind: 'admin' },

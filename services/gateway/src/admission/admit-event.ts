@@ -10,7 +10,7 @@ import {
   recordRefOf,
   releaseAll,
 } from './admission.ts'
-import type { KnownUsers } from './known-users.ts'
+import { checkUser } from './check-user.ts'
 import { NO_ROOM_NEEDED, reserveRoom } from './reserve-room.ts'
 import type { TraitRegistry } from './trait-registry.ts'
 import { type Release, verdictAfter } from './verdicts.ts'
@@ -73,23 +73,6 @@ export async function admitEvent(
       if (published === 'published') traitRegistry.remember(claim, claim.slugs)
       if (published === 'not-published') void releaseAll(acquired)
     },
-  }
-}
-
-async function checkUser(
-  knownUsers: KnownUsers,
-  { request, user }: ItemToAdmit<unknown>,
-  isIdentified: Promise<boolean> | undefined,
-): Promise<(Passed & { readonly isServiceSilent: boolean }) | Refusal> {
-  const { organization, project } = request.project
-  if (await isIdentified) return { outcome: 'passed', unchecked: [], isServiceSilent: false }
-  const existence = await knownUsers.check({ organization, project, ...user }, request.admissionDeadlineAt)
-  if (existence === 'missing') return refuse(REFUSALS.user)
-  if (existence === 'crowded') return refuse(REFUSALS.busy)
-  return {
-    outcome: 'passed',
-    unchecked: existence === 'exists' ? [] : ['user'],
-    isServiceSilent: existence === 'unchecked',
   }
 }
 

@@ -1,5 +1,12 @@
 import type { CatalogProject } from '@nextvisit/catalog'
-import type { EventTracked, IdentifyRequested, VisitAnswered, VisitOffer } from '@nextvisit/contracts'
+import type {
+  AnswerGiven,
+  AnswerStatus,
+  EventTracked,
+  IdentifyRequested,
+  VisitAnswered,
+  VisitOffer,
+} from '@nextvisit/contracts'
 import {
   compileForms,
   type IdentifyBody,
@@ -10,17 +17,27 @@ import {
   uuidV5,
 } from '@nextvisit/domain'
 import type { AdmissionParts } from '../admission/admission.ts'
+import { admitAnswer } from '../admission/admit-answer.ts'
 import { admitEvent } from '../admission/admit-event.ts'
 import { admitIdentify } from '../admission/admit-identify.ts'
 import { type Answer, answer } from '../http/route.ts'
 import { type CountryOf, withCallerCountry } from './caller-country.ts'
 import type { FormDelivery } from './form-delivery.ts'
+import type { CheckedAnswerBody, createReadAnswer } from '../admission/read-answer.ts'
 import { type AwaitedReply, defineKind } from './stages.ts'
 
 /** Creates the kinds of records that callers send. */
 export function createKinds(
   admission: AdmissionParts,
-  { countryOf, formOf }: { readonly countryOf: CountryOf; readonly formOf: FormDelivery['formOf'] },
+  {
+    countryOf,
+    formOf,
+    readAnswer,
+  }: {
+    readonly countryOf: CountryOf
+    readonly formOf: FormDelivery['formOf']
+    readonly readAnswer: ReturnType<typeof createReadAnswer>
+  },
 ) {
   return {
     /** The identify of a server, alone or in a batch (contract, Identify user). */
@@ -52,7 +69,21 @@ export function createKinds(
       mayReact: ({ evaluateTriggers, slug }, { config }) => evaluateTriggers && compileForms(config).reactsTo(slug),
       answer: trackAnswer,
     }),
+    /** The answer to a form: by either kind of key (forms.md, Answers). */
+    answer: defineKind<CheckedAnswerBody, AnswerGiven>({
+      identifies: false,
+      parse: readAnswer,
+      admit: (item) => admitAnswer(admission, item),
+      mayReact: () => false,
+      answer: ({ id: requestId, status }) => answer(202, { requestId, status, message: ANSWERED[status] }),
+    }),
   }
+}
+
+const ANSWERED: Readonly<Record<AnswerStatus, string>> = {
+  partial: 'Answers recorded.',
+  finished: 'Answers recorded. The form is finished.',
+  dismissed: 'Form dismissed.',
 }
 
 function visitAnswer(

@@ -11,6 +11,7 @@ import { createStages, type StagesParts } from './stages.ts'
 import { createSigningSecrets } from './signing-secrets.ts'
 import { createCheckSignature } from './user-signature.ts'
 import { createKinds } from './kinds.ts'
+import { createReadAnswer } from '../admission/read-answer.ts'
 
 const keyRing = givenKeyRing('ab'.repeat(32))
 const signature = createHmac('sha256', 'shared secret').update('ada').digest('hex')
@@ -27,6 +28,7 @@ const stages = createStages({
 const { track: kind } = createKinds({} as AdmissionParts, {
   countryOf: () => undefined,
   formOf: (_project, { queuedId: offerId, formId }) => ({ offerId, formId }),
+  readAnswer: createReadAnswer(staticCatalog([])),
 })
 
 /** The status of a request by this kind of key. */

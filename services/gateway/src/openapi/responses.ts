@@ -1,5 +1,5 @@
 import { DEVICE_FIELD_VALUES, ErrorBody, maxBodyBytesOf, type RouteSignature } from '@nextvisit/contracts'
-import { BODY_RULES, type BodyRule, SEGMENT_COM_RULES } from '@nextvisit/domain'
+import { ANSWER_RULES, BODY_RULES, type BodyRule, SEGMENT_COM_RULES } from '@nextvisit/domain'
 import type { ZodOpenApiResponsesObject } from 'zod-openapi'
 import { headerRefs, json } from './components.ts'
 import { MAX_LIMIT } from '../reads/page-query.ts'
@@ -33,12 +33,35 @@ export const REFUSALS_BY_NAME: ReadonlyMap<string, RefusalRule | RuleForMember> 
   ...Object.entries<RefusalRule | ((...parameters: never[]) => RefusalRule)>(REFUSALS).flatMap(([name, rule]) =>
     typeof rule === 'function' ? [] : [[name, rule] as const],
   ),
+  ...Object.entries(answerRules()).map(([name, rule]) => [name, withStatus(rule)] as const),
   ['batch', { status: 400, ...SEGMENT_COM_RULES.batch }],
   ['limit', REFUSALS.limit(MAX_LIMIT)],
   ['catalogNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noCatalog])],
   ['erasuresNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noErasures])],
   ['logNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noLog])],
 ])
+
+/** Returns an example of each rule for answers. */
+function answerRules(): Readonly<Record<keyof typeof ANSWER_RULES, BodyRule>> {
+  const { answeredForm, answeredRevision, answeredContent, answeredLanguage, ...rules } = ANSWER_RULES
+  return {
+    answeredForm,
+    answeredRevision,
+    answeredContent,
+    answeredLanguage,
+    noElement: rules.noElement('answers.stars'),
+    answerToLink: rules.answerToLink('answers.docs'),
+    answerNumber: rules.answerNumber('answers.score', 0, 10),
+    answerText: rules.answerText('answers.reason', 1_000),
+    answerConsent: rules.answerConsent('answers.contact'),
+    answerChoice: rules.answerChoice('answers.plan', true),
+    answerChoices: rules.answerChoices('answers.uses', false),
+    answerOther: rules.answerOther('answers.plan.other'),
+    answerAtMost: rules.answerAtMost('answers.uses', 3),
+    answerAtLeast: rules.answerAtLeast('answers.uses', 1),
+    answerRequired: rules.answerRequired('answers.score'),
+  }
+}
 
 const BODY = 'The body'
 

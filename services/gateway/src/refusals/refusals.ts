@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { KeyKind, LimitReason } from '@nextvisit/contracts'
 import {
+  ANSWER_RULES,
   BODY_RULES,
   type BodyRule,
   nameRules,
@@ -233,7 +234,9 @@ export const REFUSALS = nameRules({
 }) satisfies { readonly [Reason in LimitReason]: RefusalRule }
 
 /** Names of all refusals. */
-export const REASONS: ReadonlySet<string> = new Set([REFUSALS, BODY_RULES, SEGMENT_COM_RULES].flatMap(Object.keys))
+export const REASONS: ReadonlySet<string> = new Set(
+  [REFUSALS, BODY_RULES, ANSWER_RULES, SEGMENT_COM_RULES].flatMap(Object.keys),
+)
 
 /** Refuses by a rule, such as `REFUSALS.key` or `REFUSALS.tooFast(100)`. A 503 has `Retry-After: 1`. */
 export function refuse({ status, message, reason, member, headers }: Omit<RefusalRule, 'when'>): Refusal {

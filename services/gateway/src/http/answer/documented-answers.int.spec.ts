@@ -1,5 +1,5 @@
-import { ErrorBody, type OperationId, ROUTES } from '@nextvisit/contracts'
-import { userIdOf } from '@nextvisit/domain'
+import { ErrorBody, FormContent, type OperationId, ROUTES } from '@nextvisit/contracts'
+import { contentHashOf, userIdOf } from '@nextvisit/domain'
 import { NOT_FOUND } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Reply } from '../../../test/call-over.ts'
@@ -15,6 +15,18 @@ const required: readonly string[] = Object.entries(readContent().headers).flatMa
 const { pattern: IDENTIFY } = ROUTES.identifyUser
 const { pattern: TRACK } = ROUTES.trackEvent
 const { pattern: VISIT } = ROUTES.visit
+
+const options = ['monthly', 'yearly', 'weekly', 'never'].map((id) => ({ id, label: id }))
+const CONTENT = FormContent.parse({
+  elements: [
+    { id: 'score', type: 'nps', required: true },
+    { id: 'reason', type: 'text' },
+    { id: 'plan', type: 'choice', options, other: true },
+    { id: 'uses', type: 'choices', options, atLeast: 1, atMost: 3 },
+    { id: 'contact', type: 'consent', label: 'May we call?' },
+    { id: 'docs', type: 'link', label: 'Read more', url: 'https://example.com' },
+  ],
+})
 
 /** Has exhausted limits; `slow` has an exhausted rate limit; `alone` has no services. */
 let gateway: GatewayFixture
@@ -37,7 +49,15 @@ beforeAll(async () => {
     }),
   })
   gateway = await startGateway({
-    project: { events: [{ slug: 'old', enabled: false }], clientCreatedEvents: false },
+    project: {
+      events: [{ slug: 'old', enabled: false }],
+      clientCreatedEvents: false,
+      forms: [
+        { id: 'nps', triggers: [{ visit: {} }], content: { revision: 1, hash: contentHashOf(CONTENT) } },
+        { id: 'lost', triggers: [{ visit: {} }], content: { revision: 1, hash: contentHashOf(CONTENT) } },
+      ],
+    },
+    contents: [{ formId: 'nps', revision: 1, content: CONTENT }],
     plan: { uniqueEvents: 0, eventsPerMonth: 0, monthlyActiveUsers: 0 },
     services: {
       'user-projector': service.url,
@@ -72,6 +92,17 @@ const identify = (body: object) => post(IDENTIFY, { userName: 'ada', ...body })
 const set = (operations: object) => identify({ userAttributes: operations })
 const batch = (body: object, headers = {}) => post(ROUTES.recordBatch.pattern, body, headers)
 const track = (body: object) => post(TRACK, { userName: 'ada', eventName: 'a', ...body })
+
+const give = (body: object) =>
+  post(ROUTES.giveSdkAnswers.pattern, {
+    userName: 'ada',
+    offerId: '0192aa00-0000-5000-8000-000000000001',
+    formId: 'nps',
+    revision: 1,
+    answers: {},
+    status: 'partial',
+    ...body,
+  })
 
 interface DocumentedResponse {
   readonly headers: object
@@ -144,6 +175,32 @@ const REFUSED: readonly (readonly [OperationId, number, Ask])[] = [
   ['trackEvent', 402, track({})],
   ['trackEvent', 404, track({ userName: 'nobody' })],
   ['trackSdkEvent', 402, post(ROUTES.trackSdkEvent.pattern, { userName: 'ada', eventName: 'new' })],
+  ['giveSdkAnswers', 400, give({ offerId: 'nps' })],
+  ['giveSdkAnswers', 400, give({ formId: 7 })],
+  ['giveSdkAnswers', 400, give({ formId: 'unknown' })],
+  ['giveSdkAnswers', 400, give({ revision: 0 })],
+  ['giveSdkAnswers', 400, give({ revision: 2 })],
+  ['giveSdkAnswers', 400, give({ answers: 7 })],
+  ['giveSdkAnswers', 400, give({ status: 'done' })],
+  ['giveSdkAnswers', 400, give({ language: 7 })],
+  ['giveSdkAnswers', 400, give({ language: 'fr' })],
+  ['giveSdkAnswers', 400, give({ userSignature: 7 })],
+  ['giveSdkAnswers', 400, give({ status: 'finished' })],
+  ['giveSdkAnswers', 400, give({ status: 'finished', answers: { score: 9 } })],
+  ...[
+    { stars: 1 },
+    { docs: true },
+    { score: 11 },
+    { reason: 'x'.repeat(1_001) },
+    { contact: 1 },
+    { plan: 'daily' },
+    { plan: { other: 7 } },
+    { uses: 'never' },
+    { uses: options.map(({ id }) => id) },
+  ].map((answers) => ['giveSdkAnswers', 400, give({ answers })] as const),
+  ['giveSdkAnswers', 404, give({ userName: 'nobody' })],
+  ['giveSdkAnswers', 503, give({ formId: 'lost' })],
+  ['giveAnswers', 403, () => gateway.post(ROUTES.giveAnswers.pattern, {}, gateway.keys.sdk)],
   ['getUser', 400, get('/v2/admin/users/%ff')],
   ['getUser', 400, get('/v2/admin/users/%00')],
   ['getUser', 404, get('/v2/admin/users/nobody')],
