@@ -49,11 +49,9 @@ let folder: string
 beforeEach(async () => void (folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))))
 afterEach(() => rm(folder, { recursive: true }))
 
-function receiptOf({
-  erasureId,
-  userIds,
-  suppress,
-}: Pick<ErasureQuestion, 'userIds' | 'suppress'> & { erasureId: string }) {
+type ReceiptParts = Pick<ErasureQuestion, 'userIds' | 'suppress'> & { erasureId: string; notCovered?: string[] }
+
+function receiptOf({ erasureId, userIds, suppress, notCovered = ['Exported files.'] }: ReceiptParts) {
   const content = {
     version: 1,
     erasureId,
@@ -64,7 +62,7 @@ function receiptOf({
     unknown: 0,
     users: userIds.map((userId) => ({ userId, partition: 0, offset: '7', keyCount: 0, keys: [] })),
     stores: [],
-    notCovered: ['Exported files.'],
+    notCovered,
   } as const
   return signReceipt(content, openReceiptSecret(KEY_RING, KEYS.receiptSecret)) as unknown as ErasureReceipt
 }
@@ -324,6 +322,18 @@ describe('nextvisit receipts verify', () => {
     expect(await verify({ ...answer, status: 'complete', receipt })).toBe(`${whole}, not its receipt: jq .receipt.\n`)
     expect(await verify({ ...answer, status: 'running' })).toBe(`${whole} that is not complete, without a receipt.\n`)
     expect(await verify(null)).toBe('Not valid: it is null, as of an erasure that is not complete.\n')
+  })
+})
+
+it('nextvisit receipts verify prints no control characters of a receipt', async () => {
+  const { run } = await givenServices()
+  const notCovered = ['\u001b[2A\u001b[2KKey: mine, as expected\r\n', 'a\u009b2K \u202eb \u2028 \u00e9']
+  const receipt = receiptOf({ erasureId: randomUUID(), userIds: [randomUUID()], suppress: false, notCovered })
+  await writeFile(fileOf('receipt.json'), JSON.stringify(receipt))
+  const { exitCode, stdout } = await run('receipts', 'verify', fileOf('receipt.json'))
+  expect({ exitCode, shown: stdout.split('Not covered:\n')[1] }).toEqual({
+    exitCode: 0,
+    shown: `  \\u{1b}[2A\\u{1b}[2KKey: mine, as expected\\u{d}\\u{a}\n  a\\u{9b}2K \\u{202e}b \\u{2028} \u00e9\n`,
   })
 })
 

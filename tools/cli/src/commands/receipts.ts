@@ -2,7 +2,7 @@ import type { ErasureReceipt } from '@nextvisit/contracts'
 import { Command, InvalidArgumentError } from 'commander'
 import { readReceipts } from '../erasures/read-receipts.ts'
 import { EXIT } from '../errors.ts'
-import { complain, print, styled } from '../output/print.ts'
+import { complain, escapeInvisible, print, styled } from '../output/print.ts'
 import { formatCount } from '../output/progress.ts'
 
 export function createCommand(): Command {
@@ -49,7 +49,7 @@ function printReceipt(receipt: ErasureReceipt, isKeyExpected: boolean): void {
   print(`Requested ${requestedAt}, complete ${completedAt}.${suppress ? ' These users are suppressed.' : ''}`)
   print(`Key: ${receipt.publicKey}${isKeyExpected ? ', as expected' : ' (not compared with any: see --key)'}`)
   print('Not covered:')
-  for (const line of receipt.notCovered) print(`  ${line}`)
+  for (const line of receipt.notCovered) print(`  ${escapeInvisible(line)}`)
 }
 
 function parseKey(text: string): string {

@@ -15,6 +15,11 @@ export function complain(line: string): void {
   console.error(line)
 }
 
+/** Escapes the characters of a foreign text that move a terminal's cursor, reorder a line or do not show, as `\u{1b}`. */
+export function escapeInvisible(text: string): string {
+  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (control) => `\\u{${control.codePointAt(0)?.toString(16)}}`)
+}
+
 type Rows = readonly (readonly (string | number)[])[]
 
 /** Prints rows under headings, in aligned columns; numbers are right-aligned. */
