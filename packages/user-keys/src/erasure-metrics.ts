@@ -16,7 +16,7 @@ export function createErasureMetrics(
       help: 'Records of erasures that this process cannot read',
       read: view.skipped,
     },
-    nextvisit_suppressed_users: { help: 'Suppressed users of all projects', read: view.suppressedUsers },
+    nextvisit_suppressed_users: { help: 'Suppressed users of all projects', read: () => view.suppressedUsers() },
   }
   for (const [name, { help, read }] of Object.entries(gauges))
     registry.registerMetric(

@@ -2,7 +2,8 @@ import type { ErasureRequested, SuppressionLifted } from '@nextvisit/contracts'
 import { uuidV5 } from '@nextvisit/domain'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createErasureFold, isSuppressionPlace } from './fold-erasures.ts'
+import { createErasureFold } from './fold-erasures.ts'
+import { isSuppressionPlace } from './suppressions.ts'
 
 const NAMESPACE = 'e1c55cb5-3a47-5d0c-9a06-2d7f1f1c6a3e'
 const idOf = (name: string) => uuidV5(name, NAMESPACE)
@@ -34,6 +35,7 @@ describe('the fold of erasures', () => {
     expect(isSuppressed({ ...place, userId: ADA })).toBe(true)
     expect(isSuppressed({ ...place, project: 'blog', userId: ADA })).toBe(false)
     expect(suppressedUsers()).toBe(2)
+    expect([place, { ...place, project: 'blog' }].map(suppressedUsers)).toEqual([2, 0])
     fold(lifted(ADA), 3n)
     fold(lifted(ADA), 4n)
     expect([ADA, BOB].map((userId) => isSuppressed({ ...place, userId }))).toEqual([false, true])
@@ -56,7 +58,7 @@ describe('the fold of erasures', () => {
     fold(requested('two', { userIds: [ADA, BOB], received: at(2) }), 12n)
     const first = suppressionsOf({ ...place, limit: 1 })
     expect(first).toEqual({
-      suppressions: [{ userId: BOB, since: at(1), erasureId: idOf('one'), place: '7-0' }],
+      suppressions: [{ userId: BOB, since: at(1), erasureId: idOf('one') }],
       next: '7-0',
     })
     const second = suppressionsOf({ ...place, limit: 1, after: '7-0' })
