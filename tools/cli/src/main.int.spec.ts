@@ -99,6 +99,8 @@ describe('nextvisit', () => {
     [['erase', '--receipts', DEMO, '--user', 'ada', '--yes'], 'Name the users by --project and --user'],
     [['erase', '--erasure', randomUUID()], 'an erasure by --project and --erasure'],
     [['erase', '--project', 'acme/shop', '--erasure', 'latest'], 'It must be the id of an erasure, a UUID.'],
+    [['erase', '--receipts', DEMO, '--key', 'short'], 'It must be the publicKey of a receipt'],
+    [['erase', '--project', 'acme/shop', '--user', 'ada', '--key', 'x'.repeat(43)], '--key needs --receipts.'],
     [['erase', '--receipts', DEMO, '--suppress'], '--suppress needs --user'],
     [
       ['erase', '--project', 'acme/shop', '--user', ' ', '--yes'],

@@ -29,3 +29,9 @@ export function parseCount(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('It must be a whole number, 1 or more.')
 }
+
+/** Parses the public key of a receipt. */
+export function parseReceiptKey(text: string): string {
+  if (/^[\w-]{43}$/.test(text)) return text
+  throw new InvalidArgumentError('It must be the publicKey of a receipt: 43 characters of base64url.')
+}

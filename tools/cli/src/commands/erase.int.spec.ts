@@ -49,9 +49,13 @@ let folder: string
 beforeEach(async () => void (folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))))
 afterEach(() => rm(folder, { recursive: true }))
 
-type ReceiptParts = Pick<ErasureQuestion, 'userIds' | 'suppress'> & { erasureId: string; notCovered?: string[] }
+type ReceiptParts = Pick<ErasureQuestion, 'userIds' | 'suppress'> & {
+  erasureId: string
+  notCovered?: string[]
+  keys?: typeof KEYS
+}
 
-function receiptOf({ erasureId, userIds, suppress, notCovered = ['Exported files.'] }: ReceiptParts) {
+function receiptOf({ erasureId, userIds, suppress, notCovered = ['Exported files.'], keys = KEYS }: ReceiptParts) {
   const content = {
     version: 1,
     erasureId,
@@ -64,7 +68,7 @@ function receiptOf({ erasureId, userIds, suppress, notCovered = ['Exported files
     stores: [],
     notCovered,
   } as const
-  return signReceipt(content, openReceiptSecret(KEY_RING, KEYS.receiptSecret)) as unknown as ErasureReceipt
+  return signReceipt(content, openReceiptSecret(KEY_RING, keys.receiptSecret)) as unknown as ErasureReceipt
 }
 
 function suppression(hash: string) {
@@ -276,6 +280,49 @@ describe('nextvisit erase', () => {
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('is known') })
     const { erasureId, users, suppress } = lost
     expect(requests).toEqual([{ ...PLACE, erasureId, suppress, userIds: users.map(({ userId }) => userId) }])
+  })
+
+  it('repeats no erasure of a receipt with another key, unless --key names it', async () => {
+    const { run, requests } = await givenServices()
+    const earlier = createInstallationKeys(KEY_RING)
+    const [own, foreign] = [KEYS, earlier].map((keys) =>
+      receiptOf({ erasureId: randomUUID(), userIds: [randomUUID()], suppress: keys === earlier, keys }),
+    )
+    const file = fileOf('receipts.ndjson')
+    await writeFile(file, `${JSON.stringify(own)}\n${JSON.stringify(foreign)}\n`)
+    const repeat = (...args: string[]) => run('erase', '--receipts', file, ...args)
+    const refusal = `${file}: the receipt of erasure ${foreign?.erasureId} is signed by ${earlier.receiptKey}, but this installation signs by ${KEYS.receiptKey}. It may be forged. Nothing was erased.`
+    for (const args of [[], ['--yes'], ['--yes', '--key', createInstallationKeys(KEY_RING).receiptKey]])
+      expect(await repeat(...args)).toEqual({ exitCode: 1, stdout: '', stderr: expect.stringContaining(refusal) })
+    expect((await repeat('--yes')).stderr).toContain(`add --key ${earlier.receiptKey}.`)
+
+    const preview = await repeat('--key', earlier.receiptKey)
+    expect(preview).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr:
+        'This would repeat 2 erasures of 2 users in acme/shop. Records of 1 user would be refused from then on. ' +
+        `Signed by ${KEYS.receiptKey} (of this installation), ${earlier.receiptKey} (named by --key). ` +
+        'Nothing was erased. Add --yes to erase.\n',
+    })
+    expect(requests).toEqual([])
+    expect(await repeat('--key', earlier.receiptKey, '--yes')).toMatchObject({ exitCode: 0 })
+    expect(requests.map(({ erasureId }) => erasureId)).toEqual([own?.erasureId, foreign?.erasureId])
+  })
+
+  it('repeats no erasure while the key of the installation cannot be read', async () => {
+    const { runWith, requests } = await givenServices()
+    const file = fileOf('receipt.json')
+    await writeFile(
+      file,
+      JSON.stringify(receiptOf({ erasureId: randomUUID(), userIds: [randomUUID()], suppress: true })),
+    )
+    const silent = { USER_ERASER_URLS: 'http://127.0.0.1:1' }
+    expect(await runWith(silent, 'erase', '--receipts', file, '--yes')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('The user-eraser does not answer, or has no keys yet'),
+    })
+    expect(requests).toEqual([])
   })
 })
 

@@ -5,7 +5,6 @@ import { checkUserName, userIdOf } from '@nextvisit/domain'
 import { Command, InvalidArgumentError } from 'commander'
 import { createErasureClients, type ErasureClients } from '../erasures/ask-erasures.ts'
 import { countOf, previewErasure } from '../erasures/preview-erasure.ts'
-import { readReceipts } from '../erasures/read-receipts.ts'
 import {
   awaitErasure,
   type BegunErasure,
@@ -14,10 +13,11 @@ import {
   storesLine,
   type WantedErasure,
 } from '../erasures/run-erasure.ts'
+import { previewRepeat, readTrustedReceipts } from '../erasures/trusted-receipts.ts'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { completeProject, findProject, PROJECT_HELP, projectName, type ProjectName } from '../find-project.ts'
-import { parseProject } from '../options.ts'
+import { parseProject, parseReceiptKey } from '../options.ts'
 import { complain, print } from '../output/print.ts'
 import { createProgress, formatCount } from '../output/progress.ts'
 
@@ -27,6 +27,7 @@ interface EraseFlags {
   readonly suppress?: boolean
   readonly erasure?: string
   readonly receipts?: readonly string[]
+  readonly key?: readonly string[]
   readonly yes?: boolean
   readonly wait: boolean
 }
@@ -40,6 +41,11 @@ export function createCommand(catalogTopic: string = TOPICS.catalog): Command {
     .option('--suppress', 'also refuse records of these users from now on: they must not return')
     .option('--erasure <erasureId>', 'instead of --user: show the status of an erasure, and print its receipt', parseId)
     .option('--receipts <file...>', 'instead of --user and --project: repeat these erasures, after a restore')
+    .option(
+      '--key <key...>',
+      'with --receipts: also trust receipts with this public key, of before a rebuild',
+      parseKeys,
+    )
     .option('--yes', 'erase. Without it, the command only says what it would erase, and which names have no profile')
     .option('--no-wait', 'do not wait until the erasure is complete')
     .addHelpText(
@@ -50,16 +56,18 @@ Within a minute, the profiles are gone and no form waits. The users' data in the
 ends only the command: the erasure continues. Then --erasure shows its status at once. Once an erasure is complete, the command prints
 its signed receipt as one line of JSON.
 Keep receipts outside of the installation. If the log itself is restored from a copy before an erasure, --receipts repeats it: see
-docs/runbooks/restored.md. Erasures that the installation knows are skipped.
+docs/runbooks/restored.md. Erasures that the installation knows are skipped. Without --key, every receipt must be signed by the
+installation's present key.
 Reads INTERNAL_TOKEN, GATEWAY_INTERNAL_URLS, USER_ERASER_URLS and KAFKA_BROKERS; without --yes, also USER_PROJECTOR_URLS.
-Exits with 0 if done; 1 if the erasure could not be requested, or the one of --erasure is not complete; 2 without --yes or if the
+Exits with 0 if done; 1 if the erasure could not be requested, a receipt is not trusted, or the erasure of --erasure is not complete; 2 without --yes or if the
 arguments are invalid.
 
 Example:
   nextvisit erase --project acme/shop --user ada@example.com --yes > receipt.json
   nextvisit erase --project shop --user ada --user grace --suppress --yes --no-wait
   nextvisit erase --project shop --erasure 01a2066e-3ec0-780c-9db5-05517574891e > receipt.json
-  nextvisit erase --receipts receipts/*.json --yes`,
+  nextvisit erase --receipts receipts/*.json --yes
+  nextvisit erase --receipts receipts/*.json --key 11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo --yes`,
     )
     .action((flags: EraseFlags) => erase(flags, catalogTopic))
 }
@@ -68,7 +76,7 @@ const NAME_ONE =
   'Name the users by --project and --user, an erasure by --project and --erasure, or the receipts by --receipts.'
 
 async function erase(flags: EraseFlags, catalogTopic: string): Promise<void> {
-  const { project, user, erasure, receipts, suppress } = flags
+  const { project, user, erasure, receipts, key, suppress } = flags
   if ([user, erasure, receipts].filter((named) => named !== undefined).length !== 1)
     throw new CliError(NAME_ONE, EXIT.usage)
   if (suppress && !user)
@@ -76,6 +84,7 @@ async function erase(flags: EraseFlags, catalogTopic: string): Promise<void> {
       '--suppress needs --user: an erasure and its receipt already say whether to suppress.',
       EXIT.usage,
     )
+  if (key && !receipts) throw new CliError('--key needs --receipts.', EXIT.usage)
   if (receipts && !project) return eraseAgain(receipts, flags)
   if (project && user) return eraseUsers(project, user, flags, catalogTopic)
   if (project && erasure) return showErasure(project, erasure, catalogTopic)
@@ -122,18 +131,10 @@ async function showErasure(name: ProjectName, erasureId: string, catalogTopic: s
 }
 
 /** Repeats the erasures of receipts that the installation does not know. */
-async function eraseAgain(files: readonly string[], { yes, wait }: EraseFlags): Promise<void> {
-  const receipts: ErasureReceipt[] = []
-  for (const file of files) {
-    for (const read of await readReceipts(file)) {
-      if (read.outcome === 'invalid') throw new CliError(`${file}: ${read.reason}. Nothing was erased.`)
-      receipts.push(read.receipt)
-    }
-  }
-  const users = receipts.reduce((sum, receipt) => sum + receipt.users.length, 0)
-  const what = `${formatCount(receipts.length)} ${receipts.length === 1 ? 'erasure' : 'erasures'} of ${countOf(users)}`
-  if (!yes) throw new CliError(`This would repeat ${what}. Nothing was erased. Add --yes to erase.`, EXIT.usage)
+async function eraseAgain(files: readonly string[], { key: keys = [], yes, wait }: EraseFlags): Promise<void> {
   const clients = createErasureClients(readEnvironment())
+  const receipts = await readTrustedReceipts(files, keys, clients)
+  if (!yes) throw new CliError(previewRepeat(receipts, keys), EXIT.usage)
   const begun: [WantedErasure, BegunErasure][] = []
   for (const receipt of receipts) {
     const wanted = wantedBy(receipt)
@@ -164,6 +165,10 @@ async function finish(
     complain(`Erasure ${wanted.erasureId} is complete.`)
     if (receipt) print(JSON.stringify(receipt))
   }
+}
+
+function parseKeys(text: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, parseReceiptKey(text)]
 }
 
 function parseId(text: string): string {

@@ -1,7 +1,8 @@
 import type { ErasureReceipt } from '@nextvisit/contracts'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import { readReceipts } from '../erasures/read-receipts.ts'
 import { EXIT } from '../errors.ts'
+import { parseReceiptKey } from '../options.ts'
 import { complain, escapeInvisible, print, styled } from '../output/print.ts'
 import { formatCount } from '../output/progress.ts'
 
@@ -16,7 +17,7 @@ export function createCommand(): Command {
       new Command('verify')
         .description('Verify the signature of a receipt. Works offline, without an installation.')
         .argument('<file>', 'the receipt, or one on each line')
-        .option('--key <key>', "the installation's public key, as in any of its receipts", parseKey)
+        .option('--key <key>', "the installation's public key, as in any of its receipts", parseReceiptKey)
         .addHelpText(
           'after',
           `
@@ -50,9 +51,4 @@ function printReceipt(receipt: ErasureReceipt, isKeyExpected: boolean): void {
   print(`Key: ${receipt.publicKey}${isKeyExpected ? ', as expected' : ' (not compared with any: see --key)'}`)
   print('Not covered:')
   for (const line of receipt.notCovered) print(`  ${escapeInvisible(line)}`)
-}
-
-function parseKey(text: string): string {
-  if (/^[\w-]{43}$/.test(text)) return text
-  throw new InvalidArgumentError('It must be the publicKey of a receipt: 43 characters of base64url.')
 }
