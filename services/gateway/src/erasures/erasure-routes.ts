@@ -6,7 +6,7 @@ import { answer, type CheckedRequest, type Result, type Route } from '../http/ro
 import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import { endLock, resultWithoutLock } from '../ingest/stages.ts'
 import { parsePage } from '../reads/page-query.ts'
-import { REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
+import { MAX_SUPPRESSED_USERS, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import type { LiftSuppression, RequestErasure } from './request-erasure.ts'
 import type { ReadSuppressions } from './read-suppressions.ts'
 
@@ -15,7 +15,7 @@ interface ErasureRoutesParts {
   readonly liftSuppression: LiftSuppression
   readonly keptAnswers: Pick<KeptAnswers, 'lock'>
   readonly userEraser: Pick<CallClient<typeof userEraserCalls>, 'readErasure' | 'listErasures'>
-  readonly view: Pick<ErasureView, 'requested'>
+  readonly view: Pick<ErasureView, 'requested' | 'isSuppressed' | 'suppressedUsers'>
   readonly readSuppressions: ReadSuppressions
 }
 
@@ -80,11 +80,19 @@ async function beginErasure(
   let published: 'published' | 'not-published' | 'unknown' = 'unknown'
   let answered: ReturnType<typeof answer> | undefined
   try {
+    const userIds = [...new Set(userNames.map((userName) => userIdOf(organization, project, userName)))]
+    const suppress = memberOf(body, 'suppress') === true
+    const erasureId = erasureIdOf(request, view)
+    // A repeat is answered even if its own suppressions have reached the maximum.
+    if (suppress && !view.requested(place, erasureId) && !hasRoomFor(view, place, userIds)) {
+      published = 'not-published'
+      return refuse(REFUSALS.suppressions)
+    }
     const requested = await requestErasure({
       place,
-      userIds: [...new Set(userNames.map((userName) => userIdOf(organization, project, userName)))],
-      suppress: memberOf(body, 'suppress') === true,
-      erasureId: erasureIdOf(request, view),
+      userIds,
+      suppress,
+      erasureId,
       receivedMs,
       deadlineAt,
       traceparent,
@@ -96,6 +104,16 @@ async function beginErasure(
   } finally {
     await endLock(lock, published, answered)
   }
+}
+
+/** Returns true if a project may suppress these users, too. Requests at the same moment do not see each other. */
+function hasRoomFor(
+  view: Pick<ErasureView, 'isSuppressed' | 'suppressedUsers'>,
+  { organization, project }: ProjectRef,
+  userIds: readonly string[],
+): boolean {
+  const added = userIds.filter((userId) => !view.isSuppressed({ organization, project, userId })).length
+  return added === 0 || view.suppressedUsers({ organization, project }) + added <= MAX_SUPPRESSED_USERS
 }
 
 /**

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { decodeRecord, ErasureFact, type ErasureRequested, type ErasureSummary } from '@nextvisit/contracts'
+import {
+  decodeRecord,
+  encodeRecord,
+  ErasureFact,
+  type ErasureRequested,
+  type ErasureSummary,
+} from '@nextvisit/contracts'
 import { hashApiKey, keyTimeMs, userIdOf } from '@nextvisit/domain'
-import { readLog } from '@nextvisit/log'
+import { createPublisher, readLog } from '@nextvisit/log'
 import { NOT_FOUND } from '@nextvisit/service-kit'
 import { createDataKey, createInstallationKeys, type WrappedKey } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
@@ -53,6 +59,25 @@ async function factsOf({ erasuresTopic = '' }: GatewayFixture): Promise<readonly
     },
   )
   return facts
+}
+
+/** Publishes requests that suppress so many users of the project. */
+async function suppressMany({ erasuresTopic = '', config }: GatewayFixture, count: number): Promise<void> {
+  const publisher = createPublisher({ brokers: inject('kafkaBrokers').split(','), clientId: 'spec' })
+  await publisher.start()
+  onTestFinished(() => publisher.stop(1_000))
+  const received = new Date().toISOString()
+  const about = { organization: config.id, project: 'shop', received, unknown: 0, suppress: true }
+  for (let from = 0; from < count; from += 1_000) {
+    const userIds = Array.from({ length: Math.min(1_000, count - from) }, () => randomUUID())
+    const fact = { type: 'ErasureRequested', id: randomUUID(), ...about, userIds } as const
+    const record = encodeRecord(fact, { source: 'spec', time: received })
+    const outcome = await publisher.publish(
+      { topic: erasuresTopic, partition: 0, key: fact.id, ...record },
+      performance.now() + 10_000,
+    )
+    expect(outcome).toMatchObject({ outcome: 'published' })
+  }
 }
 
 function identify(on: GatewayFixture, userName: string) {
@@ -378,6 +403,32 @@ describe('a suppressed user', () => {
     expect(new Set(entries.map(({ hash }) => hash)).size).toBe(3)
     expect(first.text).not.toContain(idOf('ada'))
     expect((await list('?after=ada')).status).toBe(400)
+  })
+
+  it('is one of at most 100,000 of a project: more are refused, until suppressions are deleted', async () => {
+    const { gateway, idOf } = await givenErasingGateway()
+    await suppressMany(gateway, 99_999)
+    const readLast = () => gateway.get(`${SUPPRESSIONS}?after=99-997`, gateway.keys.eraser)
+    await expect.poll(async () => (await readLast()).body['suppressions'], { timeout: 20_000 }).toHaveLength(1)
+    const last = { userNames: ['ada'], suppress: true }
+    expect((await gateway.erase(last)).status).toBe(202)
+    expect((await gateway.erase(last)).status).toBe(202)
+
+    const headers = { ...json, 'x-api-key': gateway.keys.eraser, 'idempotency-key': 'request-118' }
+    const suppressBob = () =>
+      gateway.call('POST', PATH, headers, JSON.stringify({ userNames: ['ada', 'bob'], suppress: true }))
+    const message =
+      'A project may have at most 100,000 suppressed users: delete suppressions, or erase without suppress'
+    expect(await suppressBob()).toMatchObject({ status: 400, body: { message } })
+    expect((await identify(gateway, 'bob')).status).toBe(200)
+    expect((await gateway.erase({ userNames: ['bob'] })).status).toBe(202)
+
+    const lifted = await gateway.call('DELETE', `${SUPPRESSIONS}/ada`, { 'x-api-key': gateway.keys.eraser })
+    expect(lifted.status).toBe(204)
+    expect((await suppressBob()).status).toBe(400)
+    expect((await gateway.erase({ userNames: ['bob'], suppress: true })).status).toBe(202)
+    expect((await identify(gateway, 'bob')).status).toBe(403)
+    expect(await factsOf(gateway)).not.toContainEqual(expect.objectContaining({ userIds: [idOf('ada'), idOf('bob')] }))
   })
 
   it('is not admitted by a gateway that has not read the erasures yet, which is not ready', async () => {

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { KeyKind, LimitReason } from '@nextvisit/contracts'
+import { type KeyKind, type LimitReason, withSeparators } from '@nextvisit/contracts'
 import {
   ANSWER_RULES,
   BODY_RULES,
@@ -12,6 +12,9 @@ import {
 
 /** Maximum number of pieces of a body. Each costs some µs: 100 KB in chunks of one byte would cost 400 ms. */
 export const MAX_BODY_PIECES = 1_024
+
+/** Maximum number of suppressed users of a project. Each gateway and each import has all of them in memory. */
+export const MAX_SUPPRESSED_USERS = 100_000
 
 /** A rule of the gateway that a request can break. */
 export interface RefusalRule extends Partial<RuleName> {
@@ -204,6 +207,11 @@ export const REFUSALS = nameRules({
   // Policy.
   user: { status: 404, message: 'User not found', when: 'A user that was never identified' },
   erasure: { status: 404, message: 'Erasure not found', when: 'An erasure that the project does not have' },
+  suppressions: {
+    status: 400,
+    message: `A project may have at most ${withSeparators(MAX_SUPPRESSED_USERS)} suppressed users: delete suppressions, or erase without suppress`,
+    when: 'A `suppress` of more users than a project may have',
+  },
   notSuppressed: { status: 404, message: 'User is not suppressed', when: 'A user who is not suppressed' },
   segment: { status: 404, message: 'Segment not found', when: 'A segment that the project does not have' },
   disabled: { status: 400, ...BODY_RULES.disabled },
