@@ -65,12 +65,16 @@ function diffProject(
     const shownContent = to ? (describeContent(wanted.id, theirs.id, to) ?? 'another one') : 'removed'
     return [...membersOf(ours, theirs), `content (${shownContent})`]
   }
+  const contentOfNew = ({ id, content }: Form): string => {
+    const shownContent = content && describeContent(wanted.id, id, content)
+    return `${content ? ' with content' : ''}${shownContent === undefined ? '' : ` (${shownContent})`}`
+  }
   return [
     ...changed.map((what): Change => ({ sign: '~', where, what })),
     ...diffSigningSecret(where, held?.signingSecret, signingSecret),
     ...diffList(where, 'key', held?.keys ?? [], keys, (key) => key.name),
     ...diffList(where, 'segment', held?.segments ?? [], segments, (segment) => segment.id),
-    ...diffList(where, 'form', held?.forms ?? [], forms, (form) => form.id, membersOfForm),
+    ...diffList(where, 'form', held?.forms ?? [], forms, (form) => form.id, membersOfForm, contentOfNew),
     ...diffList(where, 'trait', held?.traits ?? [], traits, (trait) => trait.slug),
     ...diffList(where, 'event', held?.events ?? [], events, (event) => event.slug),
   ]
@@ -100,10 +104,11 @@ function diffList<Item extends object>(
   wanted: readonly Item[],
   nameOf: (item: Item) => string,
   changedIn: (before: Item, after: Item) => readonly string[] = membersOf,
+  detailsOfNew: (item: Item) => string = () => '',
 ): readonly Change[] {
   return diffNamed(held, wanted, nameOf).flatMap(({ name, before, after }): readonly Change[] => {
     if (!after) return [{ sign: '-', where, what: `${noun} ${name}${noun === 'key' ? ' (revoked)' : ''}` }]
-    if (!before) return [{ sign: '+', where, what: `${noun} ${name}` }]
+    if (!before) return [{ sign: '+', where, what: `${noun} ${name}${detailsOfNew(after)}` }]
     return changedIn(before, after).map((what) => ({ sign: '~', where, what: `${noun} ${name} ${what}` }))
   })
 }

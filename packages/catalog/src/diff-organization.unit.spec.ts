@@ -49,7 +49,7 @@ describe('the difference of two configurations', () => {
     ])
   })
 
-  it('describes a changed content, and names a removed one', () => {
+  it('describes a new or changed content, and names a removed one', () => {
     const [first, second] = ['a', 'b'].map((letter) => {
       const content = { revision: 1, hash: letter.repeat(16) }
       return acme({}, { forms: [{ id: 'nps', content }] })
@@ -63,6 +63,10 @@ describe('the difference of two configurations', () => {
     expect(changes(first, second)).toEqual(['~ acme/shop form nps content (another one)'])
     expect(changes(first, none)).toEqual(['~ acme/shop form nps content (removed)'])
     expect(changes(first, first)).toEqual([])
+    const empty = acme()
+    expect(changes(empty, first)).toEqual(['+ acme/shop form nps with content (shop/nps: 2 elements, en)'])
+    expect(changes(empty, second)).toEqual(['+ acme/shop form nps with content'])
+    expect(changes(empty, none)).toEqual(['+ acme/shop form nps'])
   })
 
   it('cuts a long value between two characters', () => {

@@ -92,7 +92,7 @@ describe('the content of a form', () => {
     expect(linesOf(await applyNps('One'))).toEqual([
       '+ acme organization',
       '+ acme/shop project',
-      '+ acme/shop form nps',
+      '+ acme/shop form nps with content (1 element, en, de)',
     ])
     expect(await recordsInLog()).toEqual(['content nps 1', 'revision 1'])
     expect(await applyNps('One')).toEqual({ outcome: 'unchanged' })
