@@ -163,6 +163,16 @@ describe('a workspace file', () => {
       'organizations: &a\n  - id: acme\n    projects: *a',
       '1 : nested deeper than 64 levels',
     ],
+    [
+      'a text that looks like a member',
+      'organizations:\n  - { id: acme }\n  - id: How: it was',
+      /^3 : Nested mappings are not allowed in compact mappings: quote a text that contains ": "$/,
+    ],
+    [
+      'such a text in braces',
+      'organizations:\n  - { id: How: it was }',
+      /^2 : Block collections are .*: quote a text that contains ": "$/,
+    ],
     ['nesting without end', `organizations: ${'['.repeat(5_000)}`, /^1 : nested too deeply/],
     ['an unknown member', project('colour: red'), `5 ${where}.colour: is not a known member`],
     ['a member named __proto__', project('__proto__: {}'), `5 ${where}.__proto__: is not a known member`],

@@ -64,6 +64,8 @@ export function readYaml(text: string): YamlOutcome {
 function sentenceFor(code: string, message: string): string {
   if (code === 'RESOURCE_EXHAUSTION') return 'nested too deeply'
   if (code === 'MULTIPLE_DOCS') return 'a file has only one document: remove the --- here'
+  // A text that looks like a member of its own.
+  if (code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'BLOCK_IN_FLOW') return `${message}: quote a text that contains ": "`
   return message
 }
 
