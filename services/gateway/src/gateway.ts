@@ -167,11 +167,12 @@ export function createGateway(parts: GatewayParts) {
       createVisitRoute({ ...parts, stages, visit, withForm, userEvents }),
       createSingleRoute(ROUTES.trackSdkEvent, track, stages),
       createSingleRoute(ROUTES.giveSdkAnswers, answer, stages),
-      ...createUserRoutes(clients.userProjector.reads, clients.evaluator.reads),
+      ...createUserRoutes(clients.userProjector.reads, clients.evaluator.reads, erasures),
       ...createProjectRoutes({
         metering: clients.metering.reads,
         traitRegistry: clients.traitRegistry.reads,
         userProjector: clients.userProjector.reads,
+        erasures,
       }),
       createListRefusals(refusalStore),
       ...createErasureRoutes({

@@ -37,7 +37,7 @@ async function givenErasingGateway(
     readInstallationKeys: async () => KEYS,
     ...answers,
   })
-  const services = { 'user-projector': users.url, 'user-eraser': users.url }
+  const services = { 'user-projector': users.url, 'user-eraser': users.url, 'form-trigger-evaluator': users.url }
   const gateway = await givenGateway({ withErasures: true, keyRing: KEY_RING, services, ...options })
   return { gateway, users, idOf: (name: string) => userIdOf(gateway.config.id, 'shop', name) }
 }
@@ -309,6 +309,45 @@ describe('reads of erasures', () => {
     const unknown = await gateway.get(`${PATH}/${randomUUID()}`, gateway.keys.eraser)
     expect(unknown).toMatchObject({ status: 404, body: { message: 'Erasure not found' } })
     expect((await gateway.get(PATH, gateway.keys.eraser)).status).toBe(503)
+  })
+})
+
+describe('a projector that has not folded an erasure', () => {
+  const at = '2026-11-02T10:00:00.000Z'
+
+  it.each([
+    ['suppressed', true],
+    ['erased', false],
+  ])('shows no %s user, and the others', async (_which, suppress) => {
+    const names = ['ada', 'bob']
+    let lags: { readonly stale?: true } = { stale: true }
+    const { gateway, idOf } = await givenErasingGateway(names, {
+      project: { segments: [{ id: 'all', name: 'All', where: { trait: 'plan', is: 'pro' } }] },
+      answers: {
+        readUser: async ({ userId }) => {
+          const about = { traits: {}, country: null, device: {}, events: {}, segments: [] }
+          return { userId, userName: 'x', ...about, firstSeenAt: at, lastSeenAt: at, ...lags }
+        },
+        readQueue: async () => ({ waiting: [] }),
+        readSegmentMembers: async () => ({
+          users: names.map((userName) => ({ userId: idOf(userName), userName, since: at })),
+          next: null,
+          ...lags,
+        }),
+      },
+    })
+    const read = async () => {
+      const users = await Promise.all(names.map((name) => gateway.get(`/v2/admin/users/${name}`)))
+      const members = await gateway.get('/v2/admin/segments/all/users')
+      const listed = members.body['users'] as { readonly userName: string }[]
+      return [...users.map(({ status }) => status), ...listed.map(({ userName }) => userName)]
+    }
+    expect(await read()).toEqual([200, 200, 'ada', 'bob'])
+    expect((await gateway.erase({ userNames: ['ada'], suppress })).status).toBe(202)
+    await expect.poll(read, { timeout: 2_000 }).toEqual([503, 200, 'bob'])
+    // Once it has caught up, it shows only users who have returned.
+    lags = {}
+    expect(await read()).toEqual([200, 200, 'ada', 'bob'])
   })
 })
 

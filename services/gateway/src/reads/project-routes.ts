@@ -10,6 +10,7 @@ import {
 } from '@nextvisit/contracts'
 import { monthOf } from '@nextvisit/domain'
 import type { CallClient } from '@nextvisit/service-kit'
+import { type KnownErasures, wasErased } from './erased-users.ts'
 import { pageOf, parsePage } from './page-query.ts'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
@@ -18,10 +19,13 @@ interface ProjectRoutesParts {
   readonly metering: CallClient<typeof meteringCalls>
   readonly traitRegistry: CallClient<typeof traitRegistryCalls>
   readonly userProjector: CallClient<typeof userProjectorCalls>
+  readonly erasures: KnownErasures
 }
 
 /** Routes that read a project's counters, definitions and segments (decisions.md, Beyond the document). */
-export function createProjectRoutes({ metering, traitRegistry, userProjector }: ProjectRoutesParts): readonly Route[] {
+export function createProjectRoutes(parts: ProjectRoutesParts): readonly Route[] {
+  const { metering, traitRegistry, userProjector, erasures } = parts
+
   /** Answers the counters of this month with the plan's limits; `null`: no limit. */
   async function getUsage({ project: { organization, project, plan }, receivedMs, deadlineAt }: CheckedRequest) {
     const month = monthOf(new Date(receivedMs).toISOString())
@@ -75,7 +79,10 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
     if (!segment) return refuse(REFUSALS.segment)
     const query = { organization, project, segmentId: segment.id, ...page.query }
     const members = await userProjector.readSegmentMembers(query, { deadlineAt: request.deadlineAt })
-    return members.outcome === 'answered' ? answer(200, members.answer) : refuse(REFUSALS.notRead)
+    if (members.outcome !== 'answered') return refuse(REFUSALS.notRead)
+    const { users, next, stale } = members.answer
+    const shown = stale ? users.filter(({ userId }) => !wasErased(erasures, { organization, project, userId })) : users
+    return answer(200, { users: shown, next, ...staleOf(members.answer) })
   }
 
   return [

@@ -9,11 +9,13 @@ import { checkUserName, userIdOf } from '@nextvisit/domain'
 import type { CallClient } from '@nextvisit/service-kit'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
+import { type KnownErasures, wasErased } from './erased-users.ts'
 
 /** Routes that read one user (decisions.md, Beyond the document). */
 export function createUserRoutes(
   { readUser }: CallClient<typeof userProjectorCalls>,
   { readQueue, readForms }: CallClient<typeof formTriggerEvaluatorCalls>,
+  erasures: KnownErasures,
 ): readonly Route[] {
   async function getUser(request: CheckedRequest): Promise<Result> {
     const { deadlineAt } = request
@@ -25,6 +27,7 @@ export function createUserRoutes(
     ])
     if (user.outcome === 'not-found') return refuse(REFUSALS.user)
     if (user.outcome !== 'answered' || queue.outcome === 'unavailable') return refuse(REFUSALS.notRead)
+    if (user.answer.stale && wasErased(erasures, named.query)) return refuse(REFUSALS.notRead)
     // Segments that the workspace no longer has disappear at once, before their members are computed again.
     const known = new Set(request.project.config.segments.map(({ id }) => id))
     return answer(200, {
