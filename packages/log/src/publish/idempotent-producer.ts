@@ -10,6 +10,7 @@ import type { ProducerId } from '../wire/record-batch.ts'
 import { topicPartition } from '../topic-partition.ts'
 import { batchByPartition, noteAnswer, outcomesOf, type ProducerBatch } from './producer-batch.ts'
 import type { PublishOutcome, RecordToPublish } from './publish-outcome.ts'
+import { quietWhileLoading } from './quiet-while-loading.ts'
 
 export interface IdempotentProducer {
   /**
@@ -58,7 +59,11 @@ export async function connectProducer(
 
   const connect = async (): Promise<ProducerId> => {
     await cluster.connect([])
-    const trying = { message: 'Cannot get a producer id; retrying', logger, signal: ended.signal }
+    const trying = {
+      message: 'Cannot get a producer id; retrying',
+      logger: quietWhileLoading(logger),
+      signal: ended.signal,
+    }
     return keepTrying(() => cluster.createProducerId(), { ...trying, giveUpAfterMs: connectTimeoutMs })
   }
 
