@@ -81,26 +81,34 @@ export function createRefusalStore(redis: RedisConnection['client'], keyPrefix =
   }
 
   /**
-   * Deletes the refusals of these users, and returns their number. The counts stay. A gateway writes refusals up to a
+   * Deletes the refusals of these users, and returns the number by user. The counts stay. A gateway writes refusals up to a
    * second late, so an erasure calls this again until it completes; later ones name nobody but the userId.
    */
-  async function erase(project: ProjectRef, userIds: ReadonlySet<string>, nowMs: number): Promise<number> {
+  async function erase(
+    project: ProjectRef,
+    userIds: ReadonlySet<string>,
+    nowMs: number,
+  ): Promise<ReadonlyMap<string, number>> {
     const reasons = [...(await readCounts(project, nowMs)).keys()]
     const pipeline = redis.pipeline()
+    const owners: string[] = []
     for (const [index, texts] of (await readLists(project, reasons)).entries()) {
       const list = listKey(project, reasons[index] ?? '')
-      // By content, since a gateway may push others in between.
-      for (const text of texts) if (isOfUsers(text, userIds)) pipeline.lrem(list, 0, text)
+      for (const text of texts) {
+        const [userId] = parse(text).flatMap((refusal) => refusal.userId ?? [])
+        if (userId === undefined || !userIds.has(userId)) continue
+        // By content, since a gateway may push others in between.
+        pipeline.lrem(list, 0, text)
+        owners.push(userId)
+      }
     }
     const removed = (await run(pipeline)) as number[]
-    return removed.reduce((sum, count) => sum + count, 0)
+    const byUser = new Map<string, number>()
+    for (const [at, userId] of owners.entries()) byUser.set(userId, (byUser.get(userId) ?? 0) + (removed[at] ?? 0))
+    return byUser
   }
 
   return { add, read, erase }
-}
-
-function isOfUsers(text: string, userIds: ReadonlySet<string>): boolean {
-  return parse(text).some(({ userId }) => userId !== undefined && userIds.has(userId))
 }
 
 function sumOf(hours: readonly Readonly<Record<string, string>>[]): ReadonlyMap<string, number> {

@@ -145,13 +145,13 @@ describe('the user eraser', { timeout: 120_000 }, () => {
     const second = await givenEraser()
     await untilStatus(() => second.read(request.id), 'running')
     await redis.stop()
+    arePassed = true
     await vi.waitFor(
       async () => expect(storesOf(await second.read(request.id))).toMatchObject({ redis: 'incomplete' }),
       PATIENT,
     )
     expect(await second.read(request.id)).toMatchObject({ status: 'incomplete' })
     await second.kill()
-    arePassed = true
     redis = await startOwnRedis(redis.port)
     const third = await givenEraser()
     await vi.waitFor(

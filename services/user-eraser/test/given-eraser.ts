@@ -41,6 +41,7 @@ export function partitionOf(userId: string): number {
 /** Starts a server that answers like the consumers. `isPassed` decides whether they have folded the erasures. */
 export async function startConsumers(isPassed: () => boolean) {
   const asked: { readonly userId: string; readonly offset: string }[] = []
+  const questions: (readonly string[])[] = []
   const server = createInternalServer({
     host: '127.0.0.1',
     port: 0,
@@ -48,6 +49,7 @@ export async function startConsumers(isPassed: () => boolean) {
     routes: serveCalls(erasedUserCalls, {
       readErasedUsers: async ({ users }) => {
         asked.push(...users)
+        questions.push(users.map(({ userId }) => userId))
         return { users: users.map(({ userId }) => ({ userId, isPassed: isPassed(), rows: isPassed() ? 2 : 0 })) }
       },
     }),
@@ -57,7 +59,7 @@ export async function startConsumers(isPassed: () => boolean) {
     logger: createLogger('service', 'silent'),
   })
   const { port } = await server.start()
-  return { url: `http://127.0.0.1:${port}`, asked, stop: server.stop }
+  return { url: `http://127.0.0.1:${port}`, asked, questions, stop: server.stop }
 }
 
 interface EraserOptions {

@@ -53,6 +53,32 @@ export async function givenErasures({ segmentMs = 60_000 }: { readonly segmentMs
     ])
     return erasureId
   }
+  /** Erases several users, each by an erasure of its own, as far as the fold and the outbox do. Returns the users. */
+  const givenManyErasures = async (organization: string, count: number, idsBegin = ''): Promise<readonly string[]> => {
+    const own = Array.from({ length: count }, () => ({
+      organization,
+      project: 'shop',
+      erasureId: idsBegin + randomUUID().slice(idsBegin.length),
+      userId: randomUUID(),
+    }))
+    const requestedAt = new Date().toISOString()
+    await db.executeAll([
+      ...erasures.insertMissing(
+        own.map(({ erasureId }) => ({
+          erasureId,
+          organization,
+          project: 'shop',
+          requestedAt,
+          users: 1,
+          unknown: 0,
+          suppress: false,
+        })),
+      ),
+      ...erasureUsers.insertMissing(own.map((row) => ({ ...row, keysUntil: requestedAt }))),
+      ...erasureFacts.upsert(own.map(({ erasureId, userId }) => ({ erasureId, userId, partition: 0, offset: 7n }))),
+    ])
+    return own.map(({ userId }) => userId)
+  }
   /** Finishes the store by hand, which needs more time otherwise. */
   const finishStore = (erasureId: string, store: ErasureStoreName): Promise<number> =>
     db.$executeRaw(sql`
@@ -75,7 +101,7 @@ export async function givenErasures({ segmentMs = 60_000 }: { readonly segmentMs
     metrics: createMetrics('spec'),
     now: () => new Date(),
   }
-  return { ...parts, parts, topic, publishKey, givenErasure, finishStore, readStores, lastValues }
+  return { ...parts, parts, topic, publishKey, givenErasure, givenManyErasures, finishStore, readStores, lastValues }
 }
 
 interface WorkOptions {
@@ -84,12 +110,20 @@ interface WorkOptions {
   readonly redisUrl?: string
   /** Delays the question for the users to look for. */
   readonly slowScansMs?: number
+  /** A round begins after this, ms. */
+  readonly everyMs?: number
 }
 
 /** Starts the work of an eraser, until the test ends. Counts its questions to Postgres and Kafka, and whether it owns the work. */
 export async function startWork(
   { parts, topic }: Pick<Awaited<ReturnType<typeof givenErasures>>, 'parts' | 'topic'>,
-  { arePassed = () => true, owns = () => true, redisUrl = inject('redisUrl'), slowScansMs = 0 }: WorkOptions = {},
+  {
+    arePassed = () => true,
+    owns = () => true,
+    redisUrl = inject('redisUrl'),
+    slowScansMs = 0,
+    everyMs = EVERY_MS,
+  }: WorkOptions = {},
 ) {
   const asked = { owner: 0, marks: 0, statements: [] as string[] }
   const consumers = await startConsumers(arePassed)
@@ -127,7 +161,7 @@ export async function startWork(
       },
       drainSoon: () => {},
     },
-    { redisPrefix: REDIS_PREFIX, keysTopic: topic, everyMs: EVERY_MS },
+    { redisPrefix: REDIS_PREFIX, keysTopic: topic, everyMs },
   )
   for (const { start } of running) await start()
   const stop = async (): Promise<void> => {
@@ -137,7 +171,7 @@ export async function startWork(
     await stop()
     await consumers.stop()
   })
-  return { asked, stop }
+  return { asked, questions: consumers.questions, stop }
 }
 
 function counting(db: CommitDb, note: (statement: Sql) => Promise<void>): CommitDb {

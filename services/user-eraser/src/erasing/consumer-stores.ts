@@ -1,11 +1,18 @@
 import { erasedUserCalls, type ErasureStoreName } from '@nextvisit/contracts'
-import type { CommitDb } from '@nextvisit/database'
+import { type CommitDb, sql } from '@nextvisit/database'
 import { createCallClient, createInternalClient } from '@nextvisit/service-kit'
 import type { WorkConfig } from '../config.ts'
-import { type ErasedUser, isNews, noteStore, type PendingErasure, readPending } from './running-erasures.ts'
+import {
+  haveFinished,
+  isNews,
+  noteProgress,
+  type PendingErasure,
+  readPending,
+  type StoreProgress,
+} from './running-erasures.ts'
+import { createTurns } from './turns.ts'
 
 const WITHIN_MS = 3_000
-const USERS_A_CALL = 1_000
 
 interface ConsumerStoresParts extends Pick<WorkConfig, 'services'> {
   readonly db: CommitDb
@@ -23,10 +30,13 @@ export function createConsumerStores({ db, services, token, now }: ConsumerStore
       now,
     }),
   )
-  /** Rejects with the first error, after all have ended. */
-  async function ask(): Promise<void> {
+  /** Returns true if a store has more to do at once. Rejects with the first error, after all have ended. */
+  async function ask(): Promise<boolean> {
     const outcomes = await Promise.allSettled(stores.map((askStore) => askStore()))
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    return outcomes.some((outcome) => {
+      if (outcome.status === 'rejected') throw outcome.reason
+      return outcome.value
+    })
   }
   return { ask }
 }
@@ -38,38 +48,36 @@ interface ConsumerStoreParts {
   readonly now: () => Date
 }
 
-function createConsumerStore({ db, store, calls, now }: ConsumerStoreParts): () => Promise<void> {
-  let last: string | undefined
+function createConsumerStore({ db, store, calls, now }: ConsumerStoreParts): () => Promise<boolean> {
+  const turns = createTurns()
+  const waitsForThis = sql`NOT ${haveFinished(store)} AND ${haveFinished('user-events')}`
 
+  /** Asks one question. Returns true if it had no room for all erasures, and has finished some. */
   return async () => {
-    const pending = await readPending(db, store, last)
-    last = pending.at(-1)?.erasureId
-    for (const erasure of pending) {
-      if (!erasure.isPublished) continue
-      const found = await readErased(erasure)
-      const progress = { erasureId: erasure.erasureId, store, ...found }
-      if (isNews(erasure, progress)) await db.$executeRaw(noteStore(progress, now()))
-    }
+    const { erasureIds, hasMore } = await turns.next(db, waitsForThis)
+    const pending = await readPending(db, store, erasureIds)
+    const progress = await readProgress(pending)
+    const news = progress.filter((one, at) => isNews(pending[at], one))
+    await noteProgress(db, store, news, now())
+    return hasMore && news.some(({ isFinished }) => isFinished)
   }
 
-  async function readErased({ organization, project, users, rows: noted }: PendingErasure) {
-    let [rows, isFinished] = [0, true]
-    for (const some of chunks(users)) {
-      const asked = some.map(({ userId, offset }) => ({ organization, project, userId, offset }))
-      const answered = await calls.readErasedUsers({ users: asked })
-      if (answered.outcome !== 'answered')
-        return { rows: Number(noted), isFinished: false, because: `${store} does not answer. It may be stopped.` }
-      for (const user of answered.answer.users) {
-        rows += user.rows
-        isFinished &&= user.isPassed
-      }
+  async function readProgress(pending: readonly PendingErasure[]): Promise<readonly StoreProgress[]> {
+    if (pending.length === 0) return []
+    const asked = pending.flatMap(({ organization, project, users }) =>
+      users.map(({ userId, offset }) => ({ organization, project, userId, offset })),
+    )
+    const answered = await calls.readErasedUsers({ users: asked })
+    if (answered.outcome !== 'answered') {
+      const because = `${store} does not answer. It may be stopped.`
+      return pending.map(({ erasureId, rows }) => ({ erasureId, rows: Number(rows), isFinished: false, because }))
     }
-    return { rows, isFinished }
+    let from = 0
+    return pending.map(({ erasureId, users }) => {
+      const own = answered.answer.users.slice(from, from + users.length)
+      from += users.length
+      const rows = own.reduce((sum, user) => sum + user.rows, 0)
+      return { erasureId, rows, isFinished: own.length === users.length && own.every(({ isPassed }) => isPassed) }
+    })
   }
-}
-
-function chunks(users: readonly ErasedUser[]): readonly (readonly ErasedUser[])[] {
-  return Array.from({ length: Math.ceil(users.length / USERS_A_CALL) }, (_, at) =>
-    users.slice(at * USERS_A_CALL, (at + 1) * USERS_A_CALL),
-  )
 }

@@ -26,7 +26,7 @@ interface ErasureWorkOptions {
  * Creates the eraser's work beside its fold, in rounds: asks each consumer whether it has erased the users, deletes copies in
  * Redis, destroys keys, publishes receipts, and encrypts keys again after a rotation of NEXTVISIT_SECRET_KEY. Each step reads its
  * state from Postgres and the log, and repeating it does no harm. The work therefore resumes after any failure, and a second owner
- * that has not noticed its loss does no damage. While no erasure runs, a round is one query.
+ * that has not noticed its loss does no damage. While no erasure runs, a round is one query. Organizations take turns: see `createTurns`.
  */
 export function createErasureWork(
   {
@@ -52,34 +52,46 @@ export function createErasureWork(
   let areKeysSettled = false
   /** Of the last round. Until the first one, some may be. */
   let areSomeRunning = true
+  const ending = new AbortController()
 
-  /** A step that fails must not prevent the others. It is logged once a minute. */
-  async function attempt(step: string, work: () => Promise<void>): Promise<void> {
+  /**
+   * A step that fails must not prevent the others. It is logged once a minute. Returns true if the step has succeeded, and has more
+   * to do at once.
+   */
+  async function attempt(step: string, work: () => Promise<boolean | void>): Promise<boolean> {
     try {
-      await work()
+      const hasMore = await work()
       reported.delete(step)
+      return hasMore === true
     } catch (err) {
       countFailure(step)
       const beforeMs = reported.get(step) ?? Number.NEGATIVE_INFINITY
-      if (performance.now() - beforeMs < LOG_AGAIN_AFTER_MS) return
+      if (performance.now() - beforeMs < LOG_AGAIN_AFTER_MS) return false
       reported.set(step, performance.now())
       logger.warn({ err, step }, 'A step of the erasures failed; trying again')
+      return false
     }
   }
 
-  async function runRound(): Promise<void> {
+  /** Repeats at once while a step has more erasures than a page, and finishes some. No step waits for all pages of another. */
+  async function runRounds(): Promise<void> {
+    while ((await runRound()) && !ending.signal.aborted);
+  }
+
+  /** Serves a page of erasures in each step. Returns true if a step has more to do at once. */
+  async function runRound(): Promise<boolean> {
     if (!owns(PARTITION)) {
       areKeysSettled = false
-      return
+      return false
     }
     if (!areKeysSettled) await attempt('installation keys', settleKeys)
     await attempt('running erasures', async () => {
       areSomeRunning = await hasRunningErasures(db)
     })
-    if (!areSomeRunning) return
+    if (!areSomeRunning) return false
     await attempt('user-events', () => noteFacts(db, now()))
-    await Promise.all([attempt('consumers', consumers.ask), attempt('redis', inRedis.erase)])
-    await attempt('receipts', receipts.publish)
+    const haveMore = await Promise.all([attempt('consumers', consumers.ask), attempt('redis', inRedis.erase)])
+    return (await attempt('receipts', receipts.publish)) || haveMore.some(Boolean)
   }
 
   async function settleKeys(): Promise<void> {
@@ -87,7 +99,7 @@ export function createErasureWork(
     areKeysSettled = true
   }
 
-  const rounds = createRounds(runRound, everyMs)
+  const rounds = createRounds(runRounds, everyMs)
   const sweeps = createRounds(async () => {
     if (owns(PARTITION)) await attempt('user-keys', () => sweep.run({ areSomeRunning }))
     // Never at the same time as the sweep.
@@ -103,6 +115,7 @@ export function createErasureWork(
         sweeps.start()
       },
       stop: async () => {
+        ending.abort()
         rounds.stop()
         sweeps.stop()
         sweep.stop()

@@ -7,17 +7,19 @@ import {
   type ProjectRef,
   TOPICS,
 } from '@nextvisit/contracts'
-import { type CommitDb, sql } from '@nextvisit/database'
+import { type CommitDb, type RowOf, type Sql, sql } from '@nextvisit/database'
 import { keyTimeMs, uuidV5 } from '@nextvisit/domain'
 import { type KeyRing, openReceiptSecret, signReceipt } from '@nextvisit/sealing'
 import { erasures, erasureStores, installationKeys } from '../tables.ts'
 import { NOT_COVERED } from './not-covered.ts'
-import { REDIS_AWAY } from './redis-store.ts'
-import { reopenStore } from './running-erasures.ts'
+import { projectOf, REDIS_AWAY } from './redis-store.ts'
+import { haveFinished, reopenStore } from './running-erasures.ts'
+import { createTurns } from './turns.ts'
 
 /** Keeps a receipt below the limit of a record. A user seldom has more than two keys. */
 const MAX_KEYS_LISTED = 4_000
-const RECEIPTS_A_ROUND = 10
+/** A receipt seldom has more than 1 KB for each user. */
+const RECEIPTS_A_PAGE = 200
 /** The name of `ErasureCompleted` in the namespace of the erasureId. */
 const COMPLETED = 'completed'
 
@@ -32,66 +34,77 @@ interface ReceiptsParts {
 
 /** Publishes `ErasureCompleted` with the signed receipt for erasures whose stores have all finished. */
 export function createReceipts({ db, keyRing, now, eraseAgain, drainSoon }: ReceiptsParts) {
-  /** Throws `InstallationKeyError`. */
-  async function publish(): Promise<void> {
-    const erasureIds = await readFinished(db)
-    if (erasureIds.length === 0) return
+  const turns = createTurns({ erasuresAPage: RECEIPTS_A_PAGE })
+
+  /** Publishes a page of receipts. Returns true if there are more, and Redis answers. Throws `InstallationKeyError`. */
+  async function publish(): Promise<boolean> {
+    const { erasureIds, hasMore } = await turns.next(db, WAITS_FOR_RECEIPT)
+    if (erasureIds.length === 0) return false
     const [keys] = await installationKeys.selectByKeys(db, [{ id: 1 }])
-    if (!keys) return
+    if (!keys) return false
     const secret = openReceiptSecret(keyRing, keys.receiptSecret)
-    for (const erasureId of erasureIds) {
-      const content = await readContent(db, erasureId, now())
-      if (!content) continue
-      const userIds = content.users.map(({ userId }) => userId)
-      const isErased = await eraseAgain(content, userIds).then(
-        () => true,
-        () => false,
-      )
-      if (isErased) await queue(signReceipt(content, secret))
-      else await db.$executeRaw(reopenStore(erasureId, 'redis', REDIS_AWAY))
-    }
+    const contents = await readContents(db, erasureIds, now())
+    const areErased = await areErasedAgain(contents)
+    const statements = areErased
+      ? contents.map((content) => queue(signReceipt(content, secret)))
+      : contents.map(({ erasureId }) => reopenStore(erasureId, 'redis', REDIS_AWAY))
+    await db.executeAll(statements)
     drainSoon()
+    return hasMore && areErased
   }
 
-  /** One statement, so that a process that is about to lose the partition queues no second receipt. */
-  async function queue(receipt: ErasureReceipt): Promise<void> {
-    const { erasureId, organization, project, completedAt: at } = receipt
-    const fact: ErasureCompleted = {
-      type: 'ErasureCompleted',
-      id: uuidV5(COMPLETED, erasureId),
-      organization,
-      project,
-      erasureId,
-      at,
-      receipt: JSON.stringify(receipt),
+  /** Returns false if Redis fails. */
+  async function areErasedAgain(contents: readonly Content[]): Promise<boolean> {
+    try {
+      for (const ofProject of Map.groupBy(contents, projectOf).values()) {
+        const [first] = ofProject
+        const userIds = new Set(ofProject.flatMap(({ users }) => users.map(({ userId }) => userId)))
+        if (first) await eraseAgain(first, [...userIds])
+      }
+      return true
+    } catch {
+      return false
     }
-    const { value, headers } = encodeRecord(fact, { source: 'user-eraser', time: at })
-    await db.$executeRaw(sql`
-      WITH first AS (
-        INSERT INTO erasure_stores (erasure_id, store, finished_at)
-        VALUES (${erasureId}::uuid, 'receipt', ${at}::timestamptz) ON CONFLICT DO NOTHING RETURNING erasure_id
-      )
-      INSERT INTO outbox (partition, topic, key, value, headers)
-      SELECT 0, ${TOPICS.erasures}, ${erasureId}, ${value}, ${JSON.stringify(headers)}::jsonb FROM first`)
   }
 
   return { publish }
 }
 
-/** Returns erasures whose stores have all finished, and whose receipt is not queued. */
-async function readFinished(db: CommitDb): Promise<readonly string[]> {
-  const rows = await db.$queryRaw<{ erasureId: string }[]>(sql`
-    SELECT erasure_id AS "erasureId" FROM erasures AS own
-    WHERE completed_at IS NULL
-      AND NOT EXISTS (SELECT FROM erasure_stores AS s WHERE (s.erasure_id, s.store) = (own.erasure_id, 'receipt'))
-      AND ${ERASURE_STORES.length}::int = (
-        SELECT count(*) FROM erasure_stores AS s
-        WHERE s.erasure_id = own.erasure_id AND s.finished_at IS NOT NULL AND s.store = ANY(${[...ERASURE_STORES]}::text[]))
-    ORDER BY erasure_id LIMIT ${RECEIPTS_A_ROUND}`)
-  return rows.map(({ erasureId }) => erasureId)
+/** Returns one statement, so that a process that is about to lose the partition queues no second receipt. */
+function queue(receipt: ErasureReceipt): Sql {
+  const { erasureId, organization, project, completedAt: at } = receipt
+  const fact: ErasureCompleted = {
+    type: 'ErasureCompleted',
+    id: uuidV5(COMPLETED, erasureId),
+    organization,
+    project,
+    erasureId,
+    at,
+    receipt: JSON.stringify(receipt),
+  }
+  const { value, headers } = encodeRecord(fact, { source: 'user-eraser', time: at })
+  return sql`
+    WITH first AS (
+      INSERT INTO erasure_stores (erasure_id, store, finished_at)
+      VALUES (${erasureId}::uuid, 'receipt', ${at}::timestamptz) ON CONFLICT DO NOTHING RETURNING erasure_id
+    )
+    INSERT INTO outbox (partition, topic, key, value, headers)
+    SELECT 0, ${TOPICS.erasures}, ${erasureId}, ${value}, ${JSON.stringify(headers)}::jsonb FROM first`
 }
 
+/** Erasures whose stores have all finished, and whose receipt is not queued. Keys take longest, so they are looked up first. */
+const WAITS_FOR_RECEIPT = sql`
+  CASE WHEN ${haveFinished('user-keys')} THEN
+    NOT EXISTS (SELECT FROM erasure_stores AS s WHERE (s.erasure_id, s.store) = (own.erasure_id, 'receipt'))
+    AND ${ERASURE_STORES.length}::int = (
+      SELECT count(*) FROM erasure_stores AS s
+      WHERE s.erasure_id = own.erasure_id AND s.finished_at IS NOT NULL AND s.store = ANY(${[...ERASURE_STORES]}::text[]))
+  ELSE false END`
+
+type Content = Omit<ErasureReceipt, 'publicKey' | 'signature'>
+
 interface ReceiptUser {
+  readonly erasureId: string
   readonly userId: string
   readonly partition: number
   readonly offset: string
@@ -99,18 +112,37 @@ interface ReceiptUser {
   readonly keys: readonly { readonly keyId: string; readonly fingerprint: string }[]
 }
 
-async function readContent(
-  db: CommitDb,
-  erasureId: string,
-  at: Date,
-): Promise<Omit<ErasureReceipt, 'publicKey' | 'signature'> | undefined> {
-  const [[erasure], stores, users] = await Promise.all([
-    erasures.selectByKeys(db, [{ erasureId }]),
-    erasureStores.selectByKeys(db, [{ erasureId }], ['erasureId']),
-    readUsers(db, erasureId),
+/** Reads the contents of receipts, in the order of the ids. */
+async function readContents(db: CommitDb, erasureIds: readonly string[], at: Date): Promise<readonly Content[]> {
+  const [rows, stores, users] = await Promise.all([
+    erasures.selectByKeys(
+      db,
+      erasureIds.map((erasureId) => ({ erasureId })),
+    ),
+    erasureStores.selectByKeys(
+      db,
+      erasureIds.map((erasureId) => ({ erasureId })),
+      ['erasureId'],
+    ),
+    readUsers(db, erasureIds),
   ])
-  if (!erasure) return undefined
-  const { organization, project, requestedAt, suppress, unknown } = erasure
+  const [byId, storesOf, usersOf] = [
+    new Map(rows.map((row) => [row.erasureId, row])),
+    Map.groupBy(stores, ({ erasureId }) => erasureId),
+    Map.groupBy(users, ({ erasureId }) => erasureId),
+  ]
+  return erasureIds.flatMap((erasureId) => {
+    const row = byId.get(erasureId)
+    return row ? contentOf(row, storesOf.get(erasureId) ?? [], usersOf.get(erasureId) ?? [], at) : []
+  })
+}
+
+function contentOf(
+  { erasureId, organization, project, requestedAt, suppress, unknown }: RowOf<typeof erasures>,
+  stores: readonly RowOf<typeof erasureStores>[],
+  users: readonly ReceiptUser[],
+  at: Date,
+): Content {
   const finished = new Map(stores.map((row) => [row.store, row]))
   return {
     version: 1,
@@ -131,17 +163,18 @@ async function readContent(
   }
 }
 
-/** Reads the users of an erasure with the keys that were found since its request. */
-function readUsers(db: CommitDb, erasureId: string): Promise<readonly ReceiptUser[]> {
+/** Reads the users of erasures with the keys that were found since the request. */
+function readUsers(db: CommitDb, erasureIds: readonly string[]): Promise<readonly ReceiptUser[]> {
   return db.$queryRaw<ReceiptUser[]>(sql`
-    SELECT own.user_id AS "userId", fact.partition, fact."offset"::text AS "offset", own.keys_until AS "keysUntil", (
+    SELECT own.erasure_id AS "erasureId", own.user_id AS "userId", fact.partition, fact."offset"::text AS "offset",
+      own.keys_until AS "keysUntil", (
       SELECT coalesce(jsonb_agg(jsonb_build_object('keyId', k.key_id, 'fingerprint', k.fingerprint) ORDER BY k.key_id), '[]')
       FROM erased_keys AS k
       WHERE k.user_id = own.user_id AND (k.gone_at IS NULL OR k.gone_at >= erasure.requested_at)
     ) AS keys
     FROM erasure_users AS own JOIN erasures AS erasure USING (erasure_id)
     JOIN erasure_facts AS fact USING (erasure_id, user_id)
-    WHERE own.erasure_id = ${erasureId}::uuid ORDER BY own.user_id`)
+    WHERE own.erasure_id = ANY(${[...erasureIds]}::uuid[]) ORDER BY own.erasure_id, own.user_id`)
 }
 
 function withBoundedKeys(users: readonly ReceiptUser[]): ErasureReceipt['users'] {

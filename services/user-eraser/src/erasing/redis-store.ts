@@ -1,7 +1,16 @@
 import type { ProjectRef } from '@nextvisit/contracts'
-import type { CommitDb } from '@nextvisit/database'
+import { type CommitDb, sql } from '@nextvisit/database'
 import { type createRedis, type RefusalStore } from '@nextvisit/service-kit'
-import { isNews, noteStore, OPEN_RECORDS, readFinished, readPending } from './running-erasures.ts'
+import {
+  haveFinished,
+  isNews,
+  noteProgress,
+  OPEN_RECORDS,
+  type PendingErasure,
+  readPending,
+  type StoreProgress,
+} from './running-erasures.ts'
+import { createTurns } from './turns.ts'
 
 const STORE = 'redis'
 export const REDIS_AWAY = 'Redis does not answer.'
@@ -17,44 +26,58 @@ interface RedisStoreParts {
 
 /** Deletes copies in Redis: the gateways' markers of users, which contain their keys, and refusals. */
 export function createRedisStore({ db, redis, refusals, redisPrefix: keyPrefix = 'nextvisit:', now }: RedisStoreParts) {
-  let last: string | undefined
+  const turns = createTurns()
+  // Until both have finished, they may answer gateways with a key of the user, and gateways keep it in Redis.
+  const waitsForThis = sql`NOT ${haveFinished(STORE)} AND ${haveFinished('user-events', ...OPEN_RECORDS)}`
 
-  /** Returns the number of deleted copies. Rejects if Redis fails. */
-  async function eraseUsers(project: ProjectRef, userIds: readonly string[]): Promise<number> {
-    const markers = await redis.del(...userIds.map((userId) => `${keyPrefix}user:${userId}`))
-    return markers + (await refusals.erase(project, new Set(userIds), now().getTime()))
+  /** Returns the number of deleted copies by user. Rejects if Redis fails. */
+  async function eraseUsers(project: ProjectRef, userIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const pipeline = redis.pipeline()
+    for (const userId of userIds) pipeline.del(`${keyPrefix}user:${userId}`)
+    const markers = ((await pipeline.exec()) ?? []).map(([error, deleted]) => {
+      if (error) throw error
+      return Number(deleted)
+    })
+    const refused = await refusals.erase(project, new Set(userIds), now().getTime())
+    return new Map(userIds.map((userId, at) => [userId, (markers[at] ?? 0) + (refused.get(userId) ?? 0)]))
   }
 
-  /** Deletes in each round until the store has finished: a gateway that does not know of the erasure yet may write again. */
-  async function erase(): Promise<void> {
-    const pending = await readPending(db, STORE, last)
-    last = pending.at(-1)?.erasureId
-    const finished = await readFinished(
-      db,
-      pending.map(({ erasureId }) => erasureId),
-    )
-    for (const erasure of pending) {
-      if (!erasure.isPublished) continue
-      const { erasureId, users } = erasure
-      const others = finished.get(erasureId)
-      // Until then, they may answer gateways with a key of the user, and gateways keep it in Redis.
-      const areKeysGone = OPEN_RECORDS.every((store) => others?.has(store))
-      const deleted = await eraseUsers(
-        erasure,
-        users.map(({ userId }) => userId),
-      ).catch(() => undefined)
-      const rows = Number(erasure.rows) + (deleted ?? 0)
-      const isFinished = areKeysGone && deleted !== undefined
-      const progress = {
-        erasureId,
-        store: STORE,
-        rows,
-        isFinished,
-        ...(deleted === undefined && { because: REDIS_AWAY }),
-      } as const
-      if (isNews(erasure, progress)) await db.$executeRaw(noteStore(progress, now()))
+  /** Returns true if a page had no room for all erasures, and Redis answers. */
+  async function erase(): Promise<boolean> {
+    const { erasureIds, hasMore } = await turns.next(db, waitsForThis)
+    const pending = await readPending(db, STORE, erasureIds)
+    let isAway = false
+    for (const ofProject of Map.groupBy(pending, projectOf).values()) {
+      const erased: readonly StoreProgress[] | undefined = isAway ? undefined : await eraseOfProject(ofProject)
+      isAway = erased === undefined
+      const progress = erased ?? ofProject.map(toAway)
+      const news = progress.filter((one, at) => isNews(ofProject[at], one))
+      await noteProgress(db, STORE, news, now())
     }
+    return hasMore && !isAway
+  }
+
+  /** Erases the users of a project together, because each call reads all its refusals. undefined: Redis does not answer. */
+  async function eraseOfProject(pending: readonly PendingErasure[]): Promise<readonly StoreProgress[] | undefined> {
+    const [first] = pending
+    if (!first) return []
+    const userIds = new Set(pending.flatMap(({ users }) => users.map(({ userId }) => userId)))
+    const erased = await eraseUsers(first, [...userIds]).catch(() => undefined)
+    if (!erased) return undefined
+    return pending.map(({ erasureId, rows, users }) => {
+      // Two erasures of one user: the first one counts the copies.
+      const deleted = users.filter(({ userId }) => userIds.delete(userId)).map(({ userId }) => erased.get(userId) ?? 0)
+      return { erasureId, rows: deleted.reduce((sum, count) => sum + count, Number(rows)), isFinished: true }
+    })
   }
 
   return { erase, eraseUsers }
+}
+
+function toAway({ erasureId, rows }: PendingErasure): StoreProgress {
+  return { erasureId, rows: Number(rows), isFinished: false, because: REDIS_AWAY }
+}
+
+export function projectOf({ organization, project }: ProjectRef): string {
+  return `${organization}/${project}`
 }

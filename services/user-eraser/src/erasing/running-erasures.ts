@@ -1,77 +1,89 @@
 import type { ErasureStoreName } from '@nextvisit/contracts'
-import { type Db, sql, type Sql } from '@nextvisit/database'
-import { erasureStores } from '../tables.ts'
+import { type Db, join, sql, type Sql } from '@nextvisit/database'
 
 /** An erasure with a store that has not finished. */
 export interface PendingErasure {
   readonly erasureId: string
   readonly organization: string
   readonly project: string
-  readonly requestedAt: Date
   /** Number of rows and `because` are those stored last. */
   readonly rows: bigint
   readonly because: string | null
-  /** Its users, with the place of the fact; of those whose fact is published. */
+  /** Its users, with the place of the fact. */
   readonly users: readonly ErasedUser[]
-  /** The facts of all its users are published. */
-  readonly isPublished: boolean
 }
 
 export interface ErasedUser {
   readonly userId: string
-  readonly partition: number
   readonly offset: string
 }
 
 /** The consumers that open sealed records. */
 export const OPEN_RECORDS = ['user-projector', 'form-trigger-evaluator'] as const satisfies readonly ErasureStoreName[]
 
-/** Bounds a round. The next round continues with the next erasures. */
-const ERASURES_A_ROUND = 20
-
 export async function hasRunningErasures(db: Db): Promise<boolean> {
   const [row] = await db.$queryRaw<unknown[]>(sql`SELECT 1 FROM erasures WHERE completed_at IS NULL LIMIT 1`)
   return row !== undefined
 }
 
-/** Reads running erasures with this unfinished store, from the one after `after` on, and then from the first. */
+/** A condition on the erasure `own`: these stores have finished. */
+export function haveFinished(...stores: readonly ErasureStoreName[]): Sql {
+  const each = stores.map(
+    (store) => sql`EXISTS (
+      SELECT FROM erasure_stores AS s
+      WHERE (s.erasure_id, s.store) = (own.erasure_id, ${store}) AND s.finished_at IS NOT NULL)`,
+  )
+  return sql`(${join(each, ' AND ')})`
+}
+
+/** Reads what a store needs to know of these erasures, in their order. */
 export async function readPending(
   db: Db,
   store: ErasureStoreName,
-  after: string | undefined,
+  erasureIds: readonly string[],
 ): Promise<readonly PendingErasure[]> {
+  if (erasureIds.length === 0) return []
   return db.$queryRaw<PendingErasure[]>(sql`
-    SELECT own.erasure_id AS "erasureId", own.organization, own.project, own.requested_at AS "requestedAt",
-      coalesce(noted.rows, 0) AS rows, noted.because, facts.users, jsonb_array_length(facts.users) = own.users AS "isPublished"
-    FROM erasures AS own
+    SELECT own.erasure_id AS "erasureId", own.organization, own.project,
+      coalesce(noted.rows, 0) AS rows, noted.because, facts.users
+    FROM unnest(${[...erasureIds]}::uuid[]) WITH ORDINALITY AS asked (erasure_id, nth)
+    JOIN erasures AS own USING (erasure_id)
     LEFT JOIN erasure_stores AS noted ON (noted.erasure_id, noted.store) = (own.erasure_id, ${store})
     CROSS JOIN LATERAL (
-      SELECT coalesce(jsonb_agg(jsonb_build_object('userId', user_id, 'partition', partition, 'offset', "offset"::text)), '[]')
-        AS users
+      SELECT coalesce(jsonb_agg(jsonb_build_object('userId', user_id, 'offset', "offset"::text)), '[]') AS users
       FROM erasure_facts WHERE erasure_facts.erasure_id = own.erasure_id
     ) AS facts
-    WHERE own.completed_at IS NULL AND noted.finished_at IS NULL
-    ORDER BY coalesce(own.erasure_id <= ${after ?? null}::uuid, false), own.erasure_id LIMIT ${ERASURES_A_ROUND}`)
+    ORDER BY asked.nth`)
 }
 
 /** The progress of a store. */
 export interface StoreProgress {
   readonly erasureId: string
-  readonly store: ErasureStoreName
   readonly rows: number
   readonly isFinished: boolean
   readonly because?: string | undefined
 }
 
-/** Returns a statement that notes progress. It changes no finished store. */
-export function noteStore({ erasureId, store, rows, isFinished, because }: StoreProgress, at: Date): Sql {
-  const finishedAt = isFinished ? at.toISOString() : null
-  return sql`
+/** Notes the progress of a store with several erasures. It changes none that the store has finished. */
+export async function noteProgress(
+  db: Db,
+  store: ErasureStoreName,
+  progress: readonly StoreProgress[],
+  at: Date,
+): Promise<void> {
+  if (progress.length === 0) return
+  const finishedAt = at.toISOString()
+  await db.$executeRaw(sql`
     INSERT INTO erasure_stores AS known (erasure_id, store, rows, finished_at, because)
-    VALUES (${erasureId}::uuid, ${store}, ${rows}::bigint, ${finishedAt}::timestamptz, ${because ?? null})
+    SELECT erasure_id, ${store}, rows, CASE WHEN is_finished THEN ${finishedAt}::timestamptz END, because
+    FROM unnest(
+      ${progress.map(({ erasureId }) => erasureId)}::uuid[], ${progress.map(({ rows }) => rows)}::bigint[],
+      ${progress.map(({ isFinished }) => isFinished)}::boolean[], ${progress.map(({ because }) => because ?? null)}::text[]
+    ) AS progress (erasure_id, rows, is_finished, because)
+    ORDER BY erasure_id
     ON CONFLICT (erasure_id, store) DO UPDATE
       SET rows = excluded.rows, finished_at = excluded.finished_at, because = excluded.because
-      WHERE known.finished_at IS NULL`
+      WHERE known.finished_at IS NULL`)
 }
 
 /** Returns a statement that makes a finished store unfinished again. */
@@ -81,35 +93,18 @@ export function reopenStore(erasureId: string, store: ErasureStoreName, because:
 }
 
 /** Returns true if progress differs from what is noted, so that rounds without news write nothing. */
-export function isNews({ rows, because }: PendingErasure, progress: StoreProgress): boolean {
-  return progress.isFinished || Number(rows) !== progress.rows || because !== (progress.because ?? null)
+export function isNews(noted: PendingErasure | undefined, { rows, isFinished, because }: StoreProgress): boolean {
+  return isFinished || Number(noted?.rows ?? 0) !== rows || (noted?.because ?? null) !== (because ?? null)
 }
 
-/** Finishes `user-events` for erasures whose facts are all published. */
+/** Finishes `user-events` for erasures whose facts are all published. Counts the facts of no others than unfinished ones. */
 export async function noteFacts(db: Db, at: Date): Promise<void> {
   await db.$executeRaw(sql`
+    WITH own AS MATERIALIZED (
+      SELECT erasure_id, users FROM erasures AS own WHERE completed_at IS NULL AND NOT ${haveFinished('user-events')}
+    )
     INSERT INTO erasure_stores AS known (erasure_id, store, rows, finished_at)
     SELECT own.erasure_id, 'user-events', own.users, ${at.toISOString()}::timestamptz
-    FROM erasures AS own
-    WHERE own.completed_at IS NULL
-      AND own.users = (SELECT count(*) FROM erasure_facts AS fact WHERE fact.erasure_id = own.erasure_id)
-      AND NOT EXISTS (
-        SELECT FROM erasure_stores AS noted
-        WHERE (noted.erasure_id, noted.store) = (own.erasure_id, 'user-events') AND noted.finished_at IS NOT NULL)
+    FROM own WHERE own.users = (SELECT count(*) FROM erasure_facts AS fact WHERE fact.erasure_id = own.erasure_id)
     ON CONFLICT (erasure_id, store) DO UPDATE SET rows = excluded.rows, finished_at = excluded.finished_at`)
-}
-
-/** Reads the stores of erasures that have finished. */
-export async function readFinished(
-  db: Db,
-  erasureIds: readonly string[],
-): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const rows = await erasureStores.selectByKeys(
-    db,
-    erasureIds.map((erasureId) => ({ erasureId })),
-    ['erasureId'],
-  )
-  const finished = rows.filter(({ finishedAt }) => finishedAt !== null)
-  const byErasure = Map.groupBy(finished, ({ erasureId }) => erasureId)
-  return new Map(Array.from(byErasure, ([erasureId, stores]) => [erasureId, new Set(stores.map(({ store }) => store))]))
 }
