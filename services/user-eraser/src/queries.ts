@@ -76,12 +76,26 @@ async function summariesOf(db: Db, rows: readonly RowOf<typeof erasures>[], now:
   const byErasure = Map.groupBy(noted, ({ erasureId }) => erasureId)
   return rows.map((row) => {
     const { erasureId, requestedAt, completedAt, users, unknown, suppress } = row
-    const known = new Map((byErasure.get(erasureId) ?? []).map((store) => [store.store, store]))
-    const stores = ERASURE_STORES.map((name) => storeOf(name, known.get(name), row, now))
+    const stores = storesOf(row, byErasure.get(erasureId) ?? [], now)
     const status = statusOf(stores, completedAt !== null)
     const summary = { erasureId, requestedAt, status, users, unknown, suppress, stores: [...stores] }
     return completedAt === null ? summary : { ...summary, completedAt }
   })
+}
+
+/** The rows of a complete erasure are lost with a restored backup from before its end. The receipt is in the log. */
+function storesOf(
+  row: RowOf<typeof erasures>,
+  noted: readonly RowOf<typeof erasureStores>[],
+  now: Date,
+): readonly ErasureStore[] {
+  const known = new Map(noted.map((store) => [store.store, store]))
+  const areLost = ERASURE_STORES.some((store) => !known.get(store)?.finishedAt)
+  if (row.completedAt !== null && row.receipt !== null && areLost) {
+    const { data } = ErasureReceipt.safeParse(JSON.parse(row.receipt))
+    if (data) return data.stores.map((store) => ({ ...store, status: 'complete' }))
+  }
+  return ERASURE_STORES.map((store) => storeOf(store, known.get(store), row, now))
 }
 
 function statusOf(stores: readonly ErasureStore[], isComplete: boolean): ErasureSummary['status'] {
