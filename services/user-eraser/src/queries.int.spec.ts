@@ -4,7 +4,7 @@ import { sql } from '@nextvisit/database'
 import { expect, it } from 'vitest'
 import { PROJECT } from '../test/given-eraser.ts'
 import { givenErasures } from '../test/given-work.ts'
-import { listErasures } from './queries.ts'
+import { listErasures, readErasure } from './queries.ts'
 
 const AT = '2026-11-02T10:00:00.000Z'
 
@@ -33,4 +33,26 @@ it('an erasure whose rows of stores are lost has the numbers of its receipt', { 
   expect(erasures).toMatchObject([
     { status: 'complete', stores: stores.map((store) => ({ ...store, status: 'complete' })) },
   ])
+})
+
+it('says when running stores finish at the latest, of user-keys once the keys were counted', async () => {
+  const { db, givenErasure, finishStore } = await givenErasures()
+  const requestedAt = new Date('2026-11-02T10:00:00.000Z')
+  const erasureId = await givenErasure(randomUUID(), { requestedAt })
+  await finishStore(erasureId, 'user-events')
+  const dueTimes = async (now: string) => {
+    const answer = await readErasure(db, { ...PROJECT, erasureId }, new Date(now))
+    return Object.fromEntries((answer?.stores ?? []).map(({ store, dueAt }) => [store, dueAt]))
+  }
+  const [minute, hour] = ['2026-11-02T10:01:00.000Z', '2026-11-02T11:00:00.000Z']
+  expect(await dueTimes('2026-11-02T10:00:30Z')).toMatchObject({
+    'user-events': undefined,
+    'user-projector': minute,
+    redis: minute,
+    'user-keys': undefined,
+  })
+  await db.$executeRaw(sql`
+    INSERT INTO erasure_stores (erasure_id, store, due_at) VALUES (${erasureId}::uuid, 'user-keys', ${hour}::timestamptz)`)
+  expect(await dueTimes('2026-11-02T10:30:00Z')).toMatchObject({ redis: undefined, 'user-keys': hour })
+  expect(await dueTimes('2026-11-02T11:00:01Z')).toMatchObject({ 'user-keys': undefined })
 })

@@ -116,10 +116,12 @@ function storeOf(
   const rows = noted?.rows ?? 0
   const at = noted?.finishedAt ?? completedAt
   if (at !== null) return { store, status: 'complete', at, rows }
-  const dueMs = Date.parse(noted?.dueAt ?? requestedAt) + (noted?.dueAt ? 0 : DUE_AFTER_MS)
+  const dueMs = noted?.dueAt ? Date.parse(noted.dueAt) : Date.parse(requestedAt) + DUE_AFTER_MS
   const isOverdue = now.getTime() > dueMs
   const because = noted?.because ?? (isOverdue ? OVERDUE[store] : undefined)
-  return because === undefined ? { store, status: 'running', rows } : { store, status: 'incomplete', rows, because }
+  if (because !== undefined) return { store, status: 'incomplete', rows, because }
+  const isDueKnown = store !== 'user-keys' || noted?.dueAt
+  return { store, status: 'running', ...(isDueKnown && { dueAt: new Date(dueMs).toISOString() }), rows }
 }
 
 const LAGS = 'It has not folded the erasure yet. See docs/runbooks/lag.md.'

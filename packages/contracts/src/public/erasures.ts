@@ -53,6 +53,9 @@ export const ErasureStore = z.strictObject({
   store: ErasureStoreName,
   status: ErasureStatus,
   at: Instant.optional().describe('The time when the store finished.'),
+  dueAt: Instant.optional().describe(
+    'Of a running store: the time by which it finishes. Later, it is incomplete. Absent of user-keys until the keys were counted.',
+  ),
   rows: count.describe('user-events: facts; user-keys: destroyed keys; else deleted rows, so far.'),
   because: z.string().optional().describe('The reason why the store has not finished.'),
 })

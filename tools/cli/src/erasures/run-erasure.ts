@@ -90,7 +90,10 @@ export function storesLine({ stores }: Pick<ErasureAnswer, 'stores'>): string {
   const unfinished = stores.filter(({ status }) => status !== 'complete')
   if (unfinished.length === 0) return 'Every store has finished. The receipt is not published yet.'
   return unfinished
-    .map(({ store, status, because }) => `${store} ${status}${because === undefined ? '' : ` (${because})`}`)
+    .map(({ store, status, dueAt, because }) => {
+      const remark = because ?? (dueAt && `at the latest ${dueAt}`)
+      return `${store} ${status}${remark === undefined ? '' : ` (${remark})`}`
+    })
     .join(', ')
 }
 

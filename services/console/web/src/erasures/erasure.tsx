@@ -94,18 +94,30 @@ export function ErasureStatus({ status }: Pick<Erasure, 'status'>) {
 function Stores({ erasure: { stores } }: { readonly erasure: Erasure }) {
   return (
     <TableCard title="Stores" columns={['Store', 'Status', right('Rows'), 'Finished', 'Remark']}>
-      {stores.map(({ store, status, at, rows, because }) => (
+      {stores.map(({ store, status, at, dueAt, rows, because }) => (
         <tr key={store}>
           <th scope="row">{store}</th>
           <td>
             <ErasureStatus status={status} />
           </td>
           <td className="right num">{figure(rows)}</td>
-          <td>{at === undefined ? '–' : <Time at={at} />}</td>
+          <td>
+            <Finished at={at} dueAt={dueAt} />
+          </td>
           <td className="value">{because !== undefined && <WithLinks text={because} />}</td>
         </tr>
       ))}
     </TableCard>
+  )
+}
+
+function Finished({ at, dueAt }: Pick<Erasure['stores'][number], 'at' | 'dueAt'>) {
+  if (at !== undefined) return <Time at={at} />
+  if (dueAt === undefined) return '–'
+  return (
+    <span className="quiet">
+      at the latest <Time at={dueAt} />
+    </span>
   )
 }
 
