@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -44,6 +44,7 @@ organizations:
             triggers: [{ event: checkout_completed }]
             frequency: { repeat: always }
             priority: 10
+            content: { elements: [{ id: reason, type: text, maxLength: 50 }] }
           - id: coupon
             name: Coupon
             triggers: [{ event: checkout_completed, where: { property: coupon, is: gold } }]
@@ -151,6 +152,10 @@ async function plant(): Promise<void> {
   expect(await track(checkout, keyed)).toMatchObject({ status: 202, body: { formsQueued: 2 } })
   expect((await track({ ...checkout, userName: OTHER, properties: { coupon: 'gold' } })).status).toBe(202)
   expect(await visit({ userName: PERSON, $deviceInfo: device })).toMatchObject({ status: 200 })
+  const answer = { userName: PERSON, offerId: randomUUID(), formId: 'nps', revision: 1, status: 'finished' }
+  const give = (reason: string) => post('/v2/admin/answers', { ...answer, answers: { reason } })
+  expect((await give(`${CANARY}-answer`)).status).toBe(202)
+  expect((await give(`${CANARY}-${'long'.repeat(20)}`)).status).toBe(400)
   expect((await track({ ...checkout, properties: { coupon: `${CANARY}-silver` } })).status).toBe(202)
 
   const items = [

@@ -35,6 +35,8 @@ export function describeKeys(): void {
         '/v2/admin/track-event',
         '/v2/sdk/identify-user',
         '/v2/sdk/track-event',
+        '/v2/admin/answers',
+        '/v2/sdk/answers',
       ])
         expect(await identifyWith(headers, path)).toMatchObject(errorOf(401, INVALID))
     })
@@ -60,6 +62,7 @@ export function describeKeys(): void {
     it.each([
       ['POST', '/v2/admin/identify-user', SDK],
       ['POST', '/v2/admin/track-event', SDK],
+      ['POST', '/v2/admin/answers', SDK],
       ['GET', '/v2/admin/users/ada', SDK],
       ['GET', '/v2/admin/users/ada/forms', SDK],
       ['GET', '/v2/admin/users?userName=ada', SDK],
@@ -69,6 +72,7 @@ export function describeKeys(): void {
       ['GET', '/v2/admin/events', SDK],
       ['POST', '/v2/sdk/identify-user', ADMIN],
       ['POST', '/v2/sdk/track-event', ADMIN],
+      ['POST', '/v2/sdk/answers', ADMIN],
     ] as const)('%s %s', async (method, path, key) => {
       expect(await call({ method, path, headers: [...JSON_TYPE, 'x-api-key', key] })).toMatchObject(errorOf(403))
     })

@@ -47,6 +47,8 @@ export function describeRoutes(): void {
       ['GET', '/v2/admin/track-event?userName=ada', ['POST']],
       ['GET', '/v2/sdk/identify-user', ['POST', 'OPTIONS']],
       ['DELETE', '/v2/sdk/track-event', ['POST', 'OPTIONS']],
+      ['GET', '/v2/admin/answers', ['POST']],
+      ['GET', '/v2/sdk/answers', ['POST', 'OPTIONS']],
       ['POST', '/v2/admin/users/ada', ['GET', 'HEAD']],
       ['POST', '/v2/admin/users/ada/forms', ['GET', 'HEAD']],
       ['DELETE', '/v2/admin/users/ada', ['GET', 'HEAD']],

@@ -187,7 +187,7 @@ export function describeSdkRoutes(): void {
   })
 
   describe('CORS', () => {
-    it.each(['/v2/sdk/identify-user', '/v2/sdk/track-event'])(
+    it.each(['/v2/sdk/identify-user', '/v2/sdk/track-event', '/v2/sdk/answers'])(
       'OPTIONS %s is answered before the key check',
       async (path) => {
         const { status, headers } = await preflight(path)
