@@ -1,6 +1,13 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { OrganizationConfig, type UserFact } from '@nextvisit/contracts'
-import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import {
+  answerGiven,
+  eventTracked,
+  identifyRequested,
+  userIdFixture,
+  visit,
+  visitAnswered,
+} from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import { countKeyOf, queuedIdOf } from '@nextvisit/domain'
 import { describeProjection } from '@nextvisit/testing'
@@ -30,6 +37,7 @@ const facts: readonly UserFact[] = [
   checkout,
   eventTracked({ received: at(2 * SECOND), evaluateTriggers: false, occurredAt: at(-30 * MINUTE) }),
   firstVisit,
+  answerGiven({ keyed: true }),
   visitAnswered({
     visitId: firstVisit.id,
     queuedId,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { answerGiven, eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import { describeProjection } from '@nextvisit/testing'
 import { metering } from './consumer.ts'
@@ -12,6 +12,7 @@ describeProjection(metering, {
     eventTracked({ keyed: true, lease: randomUUID() }),
     identifyRequested({ keyed: true, environment: 'T', operations: { increment: { logins: 1 } } }),
     visit({ userName: 'bob' }),
+    answerGiven({ keyed: true }),
     visitAnswered({ visitId: randomUUID(), queuedId: randomUUID(), formId: 'nps' }),
     eventTracked({ environment: 'T', metered: false, eventName: 'Tried' }),
     eventTracked({ project: 'blog', eventName: 'Read' }),

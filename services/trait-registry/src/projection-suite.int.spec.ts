@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { answerGiven, eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import { describeProjection } from '@nextvisit/testing'
 import { traitRegistry } from './consumer.ts'
@@ -12,6 +12,7 @@ describeProjection(traitRegistry, {
     identifyRequested({ operations: { set: { plan: 'free', email: 'ada@example.com' }, increment: { logins: 1 } } }),
     identifyRequested({ keyed: true, operations: { setOnce: { plan: 'pro' }, unset: ['gone'] } }),
     visit({ operations: { decrement: { credit: 1 }, increment: { logins: 1 } }, device: { $deviceOs: 'iOS' } }),
+    answerGiven({ keyed: true }),
     visitAnswered({ visitId: randomUUID(), queuedId: randomUUID(), formId: 'nps' }),
     eventTracked({ eventName: 'Opened', project: 'blog' }),
     eventTracked({ eventName: 'opened', project: 'blog', received: '2026-11-01T10:00:00.000Z' }),

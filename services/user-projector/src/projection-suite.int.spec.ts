@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { answerGiven, eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { countKeyOf } from '@nextvisit/domain'
 import { describeProjection } from '@nextvisit/testing'
 import { catalogOf, readAllRows } from '../test/given-projector.ts'
@@ -25,6 +25,7 @@ describeProjection(userProjector, {
     identifyRequested({ keyed: true, operations: { increment: { logins: 1, plan: 1 } } }),
     eventTracked({ keyed: true }),
     visit({ operations: { setOnce: { source: 'ad' } }, device: { $countryCode: 'DE', $deviceOs: 'iOS' } }),
+    answerGiven({ keyed: true }),
     visitAnswered({ visitId: randomUUID(), queuedId: randomUUID(), formId: 'nps' }),
     eventTracked({ source: 'sdk', received: '2026-11-02T12:00:00.000Z' }),
     eventTracked({ userName: 'bob', occurredAt: '2026-10-01T10:00:00.000Z' }),

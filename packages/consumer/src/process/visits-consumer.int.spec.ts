@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { eventTracked, identifyRequested, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { answerGiven, eventTracked, identifyRequested, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { describeProjection } from '@nextvisit/testing'
 import { visitsConsumer } from '../../test/visits-consumer.ts'
 import { readVisits } from '../../test/visits-projection.ts'
@@ -7,6 +7,7 @@ import { readVisits } from '../../test/visits-projection.ts'
 describeProjection(visitsConsumer(), {
   facts: [
     identifyRequested({ userName: 'ada' }),
+    answerGiven({ keyed: true }),
     visitAnswered({ visitId: randomUUID(), queuedId: randomUUID(), formId: 'nps' }),
     ...Array.from({ length: 12 }, (_, index) =>
       eventTracked({
