@@ -61,7 +61,8 @@ function tell({ model, rowOf }: QueueStory, { fact, isHeard }: Sent): Expected |
       return undefined
     }
     case 'UserErased':
-      throw new Error('The model erases nobody')
+    case 'AnswerGiven':
+      throw new Error(`The model knows no ${fact.type}`)
     case 'EventTracked':
       return { kind: 'track', recordId: fact.id, formsQueued: model.track(fact) }
     case 'IdentifyRequested': {

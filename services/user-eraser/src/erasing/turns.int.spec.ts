@@ -47,7 +47,7 @@ describe('the turns of organizations', { timeout: 120_000 }, () => {
     const page = async () => {
       const { erasureIds, hasMore } = await turns.next(db, sql`TRUE`)
       const served = erasureIds.map((id) => names.find((row) => row.id === id)?.organization)
-      return { erasureIds, served: served.toSorted(), hasMore }
+      return { erasureIds, served: served.toSorted((one = '', other = '') => one.localeCompare(other)), hasMore }
     }
     const pages = [await page(), await page(), await page()]
     for (const { served } of pages) expect(served).toEqual(['acme', 'evil', 'other'])
