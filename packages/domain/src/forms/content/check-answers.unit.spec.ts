@@ -184,7 +184,9 @@ function validFor(element: ContentElement): fc.Arbitrary<unknown> {
     case 'rating':
       return fc.integer({ min: 1, max: element.scale })
     case 'text':
-      return fc.string({ unit: 'grapheme', maxLength: 1 }).map((text) => Array.from(text).slice(0, element.maxLength).join(''))
+      return fc
+        .string({ unit: 'grapheme', maxLength: 1 })
+        .map((text) => Array.from(text).slice(0, element.maxLength).join(''))
     case 'choice':
     case 'choices': {
       const own = element.other ? [fc.record({ other: fc.string({ unit: 'grapheme' }) })] : []
