@@ -180,8 +180,8 @@ export function stateAt(row: Row, now: number): 'open' | 'over' | 'undecided' {
 function queuesOf({ undelivered, shown }: UserQueue, now: number): QueuesThen {
   const rows = [...undelivered.values()].map((row) => ({ row, state: stateAt(row, now) }))
   const least = rows.filter(({ state }) => state === 'open').map(({ row }) => row)
-  const most = rows.filter(({ state }) => state !== 'over').map(({ row }) => row)
-  const possible = [least, ...(most.length > least.length ? [most] : [])]
+  const undecided = rows.filter(({ state }) => state === 'undecided').map(({ row }) => row)
+  const possible = possibleOf(undecided).map((some) => [...least, ...some])
   const ofOffers = possible.flatMap((some) => offersAt(some, now).map((offers) => queueOf(some, offers, shown)))
   const isEachAlike = ofOffers.length === 1 && !least.some(({ isOver }) => isOver)
   const certain = queueOf(
@@ -190,6 +190,18 @@ function queuesOf({ undelivered, shown }: UserQueue, now: number): QueuesThen {
     shown,
   )
   return { certain: isEachAlike ? (ofOffers[0] ?? certain) : certain, possible: ofOffers }
+}
+
+/** Above this number of undecided rows, only all or none are considered: the combinations would be too many. */
+const MAX_COMBINED = 4
+
+/** Returns the possible sets of these rows that are open: an offer may keep one open while another has expired. */
+function possibleOf(undecided: readonly Row[]): readonly (readonly Row[])[] {
+  if (undecided.length > MAX_COMBINED) return [[], undecided]
+  return undecided.reduce<readonly (readonly Row[])[]>(
+    (sets, row) => [...sets, ...sets.map((set) => [...set, row])],
+    [[]],
+  )
 }
 
 type OfferOfRow = Offer & { readonly row: Row }
