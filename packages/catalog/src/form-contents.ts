@@ -2,10 +2,8 @@ import {
   FormContent,
   type FormContentApplied,
   type FormContentRef,
-  isDeeperThan,
-  MAX_LEVELS,
-  parseWithin,
   type ProjectRef,
+  readPart,
 } from '@nextvisit/contracts'
 import { memoize } from '@nextvisit/domain'
 
@@ -50,11 +48,10 @@ export function createFormContents(): FormContents {
     all.set(key, held)
     return held
   }
-  const read = (key: string, hash: string) => readContent(all.get(key)?.texts.get(hash) ?? '')
+  const read = (key: string, hash: string) => readPart(FormContent, JSON.parse(all.get(key)?.texts.get(hash) ?? ''))
   const parsed = memoize(PARSED_CONTENTS, (name) => {
     const [key = '', hash = ''] = name.split('#')
-    const reading = read(key, hash)
-    return reading.outcome === 'understood' ? reading.content : undefined
+    return read(key, hash).value
   })
 
   return {
@@ -77,8 +74,9 @@ export function createFormContents(): FormContents {
       const name = `${key}#${hash}`
       const known = checks.get(name)
       if (known) return known
-      const { outcome, reason = '' } = read(key, hash)
-      const check: ContentCheck = outcome === 'understood' ? { outcome } : { outcome, reason }
+      const { reason } = read(key, hash)
+      const check: ContentCheck =
+        reason === undefined ? { outcome: 'understood' } : { outcome: 'not-understood', reason }
       checks.set(name, check)
       return check
     },
@@ -91,24 +89,6 @@ export function contentInWords(content: unknown): string {
   const count = Array.isArray(elements) ? elements.length : 0
   const tags = Array.isArray(languages) ? languages.map(String) : []
   return [`${count} ${count === 1 ? 'element' : 'elements'}`, ...tags].join(', ')
-}
-
-type Reading =
-  | { readonly outcome: 'understood'; readonly content: FormContent; readonly reason?: undefined }
-  | { readonly outcome: 'not-understood'; readonly reason: string }
-
-function readContent(text: string): Reading {
-  const json: unknown = JSON.parse(text)
-  // The schema recurses over the levels and would overflow the stack.
-  if (isDeeperThan(json, MAX_LEVELS))
-    return { outcome: 'not-understood', reason: `is nested deeper than ${MAX_LEVELS} levels` }
-  const parsed = parseWithin(FormContent, json)
-  if (parsed.success) return { outcome: 'understood', content: parsed.data }
-  const [issue] = parsed.issues
-  return {
-    outcome: 'not-understood',
-    reason: `${issue?.path.join('.') || 'value'}: ${issue?.message ?? 'does not fit'}`,
-  }
 }
 
 function keyOf({ organization, project }: ProjectRef, formId: string, revision: number): string {

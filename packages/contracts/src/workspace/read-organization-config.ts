@@ -127,16 +127,24 @@ interface Entry<Value> {
   readonly id: string
   readonly raw: unknown
   readonly value?: Value | undefined
-  readonly reason?: string
+  readonly reason?: string | undefined
 }
 
 function readEntry<Value>(schema: z.ZodType<Value>, raw: unknown, idMember: string): Entry<Value> {
   const name = memberOf(raw, idMember)
   const id = typeof name === 'string' ? firstCharacters(name, MAX_ID_CHARACTERS) : '?'
+  return { id, raw, ...readPart(schema, raw) }
+}
+
+/** Reads a part of the catalog, which a later version may have written. Returns its value, or why this version does not understand it. */
+export function readPart<Value>(
+  schema: z.ZodType<Value>,
+  raw: unknown,
+): { readonly value: Value; readonly reason?: undefined } | { readonly value?: undefined; readonly reason: string } {
   // The schema recurses over the levels and would overflow the stack.
-  if (isDeeperThan(raw, MAX_LEVELS)) return { id, raw, reason: `is nested deeper than ${MAX_LEVELS} levels` }
+  if (isDeeperThan(raw, MAX_LEVELS)) return { reason: `is nested deeper than ${MAX_LEVELS} levels` }
   const parsed = parseWithin(schema, raw)
-  return parsed.success ? { id, raw, value: parsed.data } : { id, raw, reason: reasonOf(parsed.issues) }
+  return parsed.success ? { value: parsed.data } : { reason: reasonOf(parsed.issues) }
 }
 
 /** Marks segments that name a segment which is not understood, directly or through others: their meaning would differ. */
