@@ -60,9 +60,14 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
   }
 }
 
-/** Parses a key of 32 bytes in base64url. The decoder alone would skip characters that are not part of it. */
+/** Returns whether a text has the form of a `publicKey`: 32 bytes in base64url. */
+export function isReceiptKey(text: string): boolean {
+  return /^[\w-]{43}$/.test(text)
+}
+
+/** Parses a key. The decoder alone would skip characters that are not part of it. */
 function parseKey(x: string): KeyObject | undefined {
-  if (!/^[\w-]{43}$/.test(x)) return undefined
+  if (!isReceiptKey(x)) return undefined
   try {
     return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
   } catch {

@@ -1,4 +1,5 @@
 import { SlugId } from '@nextvisit/contracts'
+import { isReceiptKey } from '@nextvisit/sealing'
 import { InvalidArgumentError } from 'commander'
 import { z } from 'zod'
 import type { ProjectName } from './find-project.ts'
@@ -32,6 +33,6 @@ export function parseCount(text: string): number {
 
 /** Parses the public key of a receipt. */
 export function parseReceiptKey(text: string): string {
-  if (/^[\w-]{43}$/.test(text)) return text
+  if (isReceiptKey(text)) return text
   throw new InvalidArgumentError('It must be the publicKey of a receipt: 43 characters of base64url.')
 }

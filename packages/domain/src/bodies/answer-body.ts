@@ -1,4 +1,4 @@
-import { AnswerStatus } from '@nextvisit/contracts'
+import { AnswerStatus, SlugId } from '@nextvisit/contracts'
 import { BODY_RULES } from './body-rules.ts'
 import { emptyAsObject, isJsonObject, type JsonObject, memberOf } from './json-object.ts'
 import { reject, type Rejection } from './rejection.ts'
@@ -20,7 +20,6 @@ export interface AnswerBody {
 type ParsedAnswerBody = { readonly outcome: 'ok'; readonly value: AnswerBody } | Rejection
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
-const FORM_ID = /^[a-z0-9-]{1,63}$/
 
 /** Parses the body of an answer to a form (forms.md, Answers). */
 export function parseAnswerBody(body: JsonObject): ParsedAnswerBody {
@@ -31,8 +30,8 @@ export function parseAnswerBody(body: JsonObject): ParsedAnswerBody {
   if (userSignature !== undefined && typeof userSignature !== 'string') return reject(BODY_RULES.signatureType)
   const offerId = memberOf(body, 'offerId')
   if (typeof offerId !== 'string' || !UUID.test(offerId)) return reject(BODY_RULES.offerId)
-  const formId = memberOf(body, 'formId')
-  if (typeof formId !== 'string' || !FORM_ID.test(formId)) return reject(BODY_RULES.formId)
+  const { data: formId } = SlugId.safeParse(memberOf(body, 'formId'))
+  if (formId === undefined) return reject(BODY_RULES.formId)
   const revision = memberOf(body, 'revision')
   if (!isRevision(revision)) return reject(BODY_RULES.revision)
   const answers = emptyAsObject(memberOf(body, 'answers'))
