@@ -57,14 +57,14 @@ export function createFormView({ content, words, answers, onInput, onAnswer, onS
     return Object.fromEntries(all.filter(([, answer]) => answer !== undefined)) as Answers
   }
 
-  function shown(): readonly Placed[] {
-    const ids = shownIds(elements, allAnswers())
+  function shownWith(all: Answers): readonly Placed[] {
+    const ids = shownIds(elements, all)
     return placed.filter(({ element }) => ids.has(element.id))
   }
 
   function validAnswers(): Answers {
     const all = allAnswers()
-    const valid = shown().filter(({ element: { id } }) => Object.hasOwn(all, id))
+    const valid = shownWith(all).filter(({ element: { id } }) => Object.hasOwn(all, id))
     return Object.fromEntries(
       valid.flatMap(({ element }) =>
         invalidity(element, all[element.id], words) ? [] : [[element.id, all[element.id] as Answers[string]]],
@@ -72,8 +72,8 @@ export function createFormView({ content, words, answers, onInput, onAnswer, onS
     )
   }
 
-  function showElements(): void {
-    const ids = shownIds(elements, allAnswers())
+  function showElements(all: Answers): void {
+    const ids = shownIds(elements, all)
     for (const [id, one] of nodes) one.hidden = !ids.has(id)
   }
 
@@ -90,8 +90,9 @@ export function createFormView({ content, words, answers, onInput, onAnswer, onS
   node.addEventListener('input', (event) => {
     const one = changed(event)
     if (one && seen.has(one)) check(one)
-    showElements()
-    onInput(allAnswers())
+    const all = allAnswers()
+    showElements(all)
+    onInput(all)
   })
   node.addEventListener('change', (event) => {
     const one = changed(event)
@@ -104,7 +105,7 @@ export function createFormView({ content, words, answers, onInput, onAnswer, onS
   })
 
   async function submit(): Promise<void> {
-    const faulty = shown().filter((one) => {
+    const faulty = shownWith(allAnswers()).filter((one) => {
       const message = faultOf(one.element, one.field.read(), words)
       one.field.showFault(message)
       seen.add(one)
@@ -129,7 +130,7 @@ export function createFormView({ content, words, answers, onInput, onAnswer, onS
     button.setAttribute('aria-disabled', String(value))
   }
 
-  showElements()
+  showElements(allAnswers())
   return { node, answers: validAnswers }
 }
 

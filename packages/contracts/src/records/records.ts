@@ -76,10 +76,8 @@ export const UserFact = z.discriminatedUnion('type', [
 ])
 export type UserFact = z.infer<typeof UserFact>
 
-/** A fact that records a caller's request or an imported line, with the members that describe it (`requestMembers`). */
-export type RequestFact = Extract<UserFact, { readonly source: KeyKind }>
 /** An identify or an event: the activity that users, counts and forms are folded from. */
-export type ActivityFact = Exclude<RequestFact, AnswerGiven>
+export type ActivityFact = IdentifyRequested | EventTracked
 
 /** Any record on `user-events`, sealed or readable, for code that reads other members only. */
 export type AnyUserFact<Type extends UserFact['type'] = UserFact['type']> = Extract<

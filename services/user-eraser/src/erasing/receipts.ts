@@ -114,16 +114,10 @@ interface ReceiptUser {
 
 /** Reads the contents of receipts, in the order of the ids. */
 async function readContents(db: CommitDb, erasureIds: readonly string[], at: Date): Promise<readonly Content[]> {
+  const keys = erasureIds.map((erasureId) => ({ erasureId }))
   const [rows, stores, users] = await Promise.all([
-    erasures.selectByKeys(
-      db,
-      erasureIds.map((erasureId) => ({ erasureId })),
-    ),
-    erasureStores.selectByKeys(
-      db,
-      erasureIds.map((erasureId) => ({ erasureId })),
-      ['erasureId'],
-    ),
+    erasures.selectByKeys(db, keys),
+    erasureStores.selectByKeys(db, keys, ['erasureId']),
     readUsers(db, erasureIds),
   ])
   const [byId, storesOf, usersOf] = [
