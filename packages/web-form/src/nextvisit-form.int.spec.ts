@@ -261,7 +261,7 @@ describe('a form', () => {
     await form.page.getByRole('button', { name: 'Send' }).click()
     await form.page.getByRole('alert').getByText('Your answers could not be sent. Try again.').waitFor()
     expect(form.events).toEqual([])
-    expect(form.faults.splice(0).join()).toContain('The gateway is away')
+    expect(form.faults.splice(0).join()).toContain('The gateway does not answer')
     form.answerWith('taken')
     await form.page.getByRole('button', { name: 'Send' }).click()
     await form.page.getByText('Your answers were sent.').waitFor()

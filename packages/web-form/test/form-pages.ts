@@ -110,7 +110,7 @@ async function openPage(context: BrowserContext, code: string, options: FormPage
   await page.exposeFunction('note', (text: string) => void events.push(text))
   await page.exposeFunction('sendAnswer', async (answer: FormAnswer) => {
     sent.push(answer)
-    if (result === 'rejected') throw new Error('The gateway is away')
+    if (result === 'rejected') throw new Error('The gateway does not answer')
     if (result === 'never') await new Promise(() => {})
   })
   await page.route('**/*', (route) => {

@@ -47,17 +47,17 @@ afterAll(async () => {
 
 const ROUTES = { admin: '/v2/admin/answers', sdk: '/v2/sdk/answers' } as const
 
+const BODY = {
+  userName: 'ada',
+  offerId: OFFER_ID,
+  formId: 'nps',
+  revision: 1,
+  answers: { score: 9 },
+  status: 'finished',
+}
+
 function give(members: object = {}, kind: 'admin' | 'sdk' = 'sdk', through: GatewayFixture = gateway) {
-  const body = {
-    userName: 'ada',
-    offerId: OFFER_ID,
-    formId: 'nps',
-    revision: 1,
-    answers: { score: 9 },
-    status: 'finished',
-    ...members,
-  }
-  return through.post(ROUTES[kind], body, gateway.keys[kind])
+  return through.post(ROUTES[kind], { ...BODY, ...members }, gateway.keys[kind])
 }
 
 async function recordOf(requestId: unknown, through: GatewayFixture = gateway) {
@@ -113,14 +113,7 @@ describe.each(['admin', 'sdk'] as const)('an answer with the key of an %s', (kin
       'x-api-key': gateway.keys[kind],
       'idempotency-key': `answer-${kind}`,
     }
-    const body = {
-      userName: 'ada',
-      offerId: OFFER_ID,
-      formId: 'nps',
-      revision: 1,
-      answers: { score: 1 },
-      status: 'partial',
-    }
+    const body = { ...BODY, answers: { score: 1 }, status: 'partial' }
     const send = (sent: object) => gateway.call('POST', ROUTES[kind], headers, JSON.stringify(sent))
     const [first, repeat] = [await send(body), await send(body)]
     expect([first.status, repeat.text, repeat.headers['idempotent-replayed']]).toEqual([202, first.text, 'true'])
