@@ -1,3 +1,4 @@
+export * from './calls/answer-collector.ts'
 export * from './calls/call-fields.ts'
 export * from './calls/dead-letter-cause.ts'
 export * from './calls/dead-letters.ts'
@@ -21,6 +22,7 @@ export * from './public/body-limits.ts'
 export * from './public/cli-json-output.ts'
 export * from './public/erasures.ts'
 export * from './public/form-decisions.ts'
+export * from './public/form-results.ts'
 export * from './public/next-feedback.ts'
 export * from './public/public-api.ts'
 /** The same schemas by name, for the document. */

@@ -34,3 +34,12 @@ function isChoiceAnswer(input: unknown): input is ChoiceAnswer {
 
 /** The answers of a record. */
 export const Answers: z.ZodType<Answers> = slugMap(AnswerValue, isAnswerValue)
+
+/** The types of elements that take an answer (forms.md, Content): every type without `link`. */
+export const ElementType = z.enum(['nps', 'text', 'rating', 'choice', 'choices', 'consent'])
+export type ElementType = z.infer<typeof ElementType>
+const ELEMENT_TYPES: ReadonlySet<unknown> = new Set(ElementType.options)
+
+/** The answered elements, with their types: readers count by them without opening the answers. */
+export const AnsweredElements = slugMap(ElementType, (input): input is ElementType => ELEMENT_TYPES.has(input))
+export type AnsweredElements = z.infer<typeof AnsweredElements>

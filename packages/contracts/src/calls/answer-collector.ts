@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { Environment, SlugId, staleFields } from '../primitives.ts'
+import { Day, FormAnswer, FormFunnel, FormResults } from '../public/form-results.ts'
+import { projectFields } from './call-fields.ts'
+import { type CallTable, defineCall } from './define-call.ts'
+
+/** Maximum number of forms in one answer. */
+export const MAX_FUNNELS_ASKED = 1_000
+/** Maximum number of offers in one answer, which also ends at some megabytes. */
+export const MAX_ANSWERS_ASKED = 1_000
+/** Maximum number of days in one answer. */
+export const MAX_RESULT_DAYS = 400
+
+const FormFunnelsQuery = z.object({
+  ...projectFields,
+  environment: Environment,
+  /** Only these forms. Absent: every form of the project with a counted step. */
+  formIds: z.array(SlugId).max(MAX_FUNNELS_ASKED).optional(),
+  limit: z.number().int().min(1).max(MAX_FUNNELS_ASKED),
+  /** The last formId of the previous page. */
+  after: SlugId.optional(),
+})
+export type FormFunnelsQuery = z.infer<typeof FormFunnelsQuery>
+const FormFunnelsAnswer = z.object({
+  /** By form id. A form without a counted step in this environment is missing if `formIds` names it, and 0 otherwise. */
+  forms: z.array(
+    z.object({
+      formId: SlugId,
+      funnel: FormFunnel,
+      responseRate: FormResults.shape.responseRate,
+      unmatched: FormResults.shape.unmatched,
+    }),
+  ),
+  next: SlugId.nullable(),
+  ...staleFields,
+})
+export type FormFunnelsAnswer = z.infer<typeof FormFunnelsAnswer>
+
+const resultsFields = {
+  ...projectFields,
+  formId: SlugId,
+  environment: Environment,
+  /** As the form writes it. Absent: every language, and answers without one. */
+  language: z.string().min(1).max(35).optional(),
+}
+
+const FormResultsQuery = z.object({
+  ...resultsFields,
+  /** The first day. Absent: from the beginning. */
+  from: Day.optional(),
+  /** The day after the last. Absent: up to now. */
+  to: Day.optional(),
+})
+export type FormResultsQuery = z.infer<typeof FormResultsQuery>
+
+const FormDaysQuery = z.object({ ...resultsFields, from: Day, to: Day })
+export type FormDaysQuery = z.infer<typeof FormDaysQuery>
+/** Scores of one element on one day. */
+const ScoreOfDay = z.object({
+  id: z.string(),
+  type: z.enum(['nps', 'rating']),
+  count: z.number().int(),
+  average: z.number(),
+  /** Of nps only. */
+  nps: z.number().optional(),
+})
+const FormDaysAnswer = z.object({
+  /** The days on which something was counted, in their order; at most {@link MAX_RESULT_DAYS}, the latest. */
+  days: z.array(z.object({ day: Day, funnel: FormFunnel, scores: z.array(ScoreOfDay) })),
+  ...staleFields,
+})
+export type FormDaysAnswer = z.infer<typeof FormDaysAnswer>
+
+const FormAnswersQuery = z.object({
+  ...projectFields,
+  formId: SlugId,
+  environment: Environment.optional(),
+  limit: z.number().int().min(1).max(MAX_ANSWERS_ASKED),
+  /** `next` of the previous page. */
+  after: z
+    .string()
+    .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z_[0-9a-f-]{36}$/, 'must be `next` of an answer')
+    .optional(),
+})
+export type FormAnswersQuery = z.infer<typeof FormAnswersQuery>
+/** Without the names of users, which the user projector has. */
+const CollectedAnswer = FormAnswer.omit({ userName: true })
+export type CollectedAnswer = z.infer<typeof CollectedAnswer>
+const FormAnswersAnswer = z.object({ answers: z.array(CollectedAnswer), next: z.string().nullable(), ...staleFields })
+export type FormAnswersAnswer = z.infer<typeof FormAnswersAnswer>
+
+export const answerCollectorCalls = {
+  /** Reads the funnels of forms over all days, by form id. */
+  readFormFunnels: defineCall({
+    path: '/internal/forms/funnels/read',
+    question: FormFunnelsQuery,
+    answer: FormFunnelsAnswer,
+  }),
+  /** Reads the results of a form. Not found: nothing of this form was ever counted, in any environment. */
+  readFormResults: defineCall({
+    path: '/internal/forms/results/read',
+    question: FormResultsQuery,
+    answer: FormResults,
+  }),
+  /** Reads funnel and scores of a form by day. */
+  readFormDays: defineCall({ path: '/internal/forms/days/read', question: FormDaysQuery, answer: FormDaysAnswer }),
+  /** Reads a page of offers with answers, newest first. */
+  readFormAnswers: defineCall({
+    path: '/internal/forms/answers/read',
+    question: FormAnswersQuery,
+    answer: FormAnswersAnswer,
+  }),
+} satisfies CallTable
