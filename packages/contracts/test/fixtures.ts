@@ -1,6 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { KNOWN_FIELDS } from '../src/device-info.ts'
+import type { AnsweredElements, Answers } from '../src/records/answer-value.ts'
+import type { FormAnswered } from '../src/records/form-events.ts'
 import type { TraitOperations } from '../src/records/traits.ts'
 import type {
   AnswerGiven,
@@ -100,15 +102,45 @@ export function answerGiven({
     formId: 'nps',
     revision: 1,
     status: 'finished',
+    elements: special.answers ? textElements(special.answers) : { score: 'nps' },
     answers: { score: 9 },
     ...special,
   }
 }
 
+/** Returns the outcome of an answer, as the evaluator publishes it: with the same id, so that the same sealed bytes open in both. */
+export function formAnswered(answer: AnswerGiven = answerGiven(), special: Partial<FormAnswered> = {}): FormAnswered {
+  const { id, organization, project, userId, offerId: queuedId, formId, received: at } = answer
+  const { status, revision, language, environment, elements, answers } = answer
+  return {
+    type: 'FormAnswered',
+    id,
+    organization,
+    project,
+    userId,
+    queuedId,
+    formId,
+    at,
+    outcome: 'recorded',
+    status,
+    revision,
+    ...(language !== undefined && { language }),
+    environment,
+    elements,
+    answers,
+    ...special,
+  }
+}
+
+/** Returns these answers as of elements of the type `text`. */
+function textElements(answers: Answers): AnsweredElements {
+  return Object.fromEntries(Object.keys(answers).map((id) => [id, 'text' as const]))
+}
+
 export function visitAnswered(
   special: Partial<VisitAnswered> & Pick<VisitAnswered, 'visitId' | 'queuedId' | 'formId'>,
 ): VisitAnswered {
-  const { environment: _e, source: _s, keyed: _k, unchecked: _c, ...facts } = common('ada')
+  const { source: _s, keyed: _k, unchecked: _c, ...facts } = common('ada')
   return { type: 'VisitAnswered', ...facts, ...special }
 }
 

@@ -23,6 +23,7 @@ export { type EventHistory, MAX_EVENT_HISTORY_BYTES, type MissedOccurrence } fro
 export { countsForOf } from './conditions/property-counts.ts'
 export * from './erasure/fence.ts'
 export * from './event-slug.ts'
+export { answeredElements } from './forms/content/answered-elements.ts'
 export { ANSWER_RULES } from './forms/content/answer-rules.ts'
 export { checkAnswers } from './forms/content/check-answers.ts'
 export { contentHashOf } from './forms/content/content-hash.ts'

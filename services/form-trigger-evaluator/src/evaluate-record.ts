@@ -22,11 +22,11 @@ export function evaluateRecord(
   { catalog }: FoldContext,
 ): number {
   const { fact, offset } = record
-  const { id: recordId, organization, project, userId, received: decidedAt } = fact
+  const { id: recordId, organization, project, userId, environment, received: decidedAt } = fact
   const configured = projectOf(draft, fact, catalog)
   if (!configured) return 0
   const { config, revision: catalogRevision } = configured
-  const cause = { user, recordId, catalogRevision, offset: Number(offset) }
+  const cause = { user, recordId, environment, catalogRevision, offset: Number(offset) }
   const { decisions, ...change } = queueForms(compileForms(config), user, trigger, cause)
   changeQueue(draft, user, change)
   for (const decision of decisions) {

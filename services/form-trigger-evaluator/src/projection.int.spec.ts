@@ -1,5 +1,5 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { FormFact, type UserFact, type VisitReply } from '@nextvisit/contracts'
+import { SealedFormFact, type UserFact, type VisitReply } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import * as fc from 'fast-check'
@@ -48,7 +48,7 @@ describe('a batch', () => {
     expect(await given.prisma.decision.findMany()).toMatchObject([{ ...ada, ...decision, catalogRevision: 1 }])
 
     const [told] = await given.outbox()
-    const fact = FormFact.parse(JSON.parse(told?.value ?? ''))
+    const fact = SealedFormFact.parse(JSON.parse(told?.value ?? ''))
     expect(told).toMatchObject({
       topic: 'form-events',
       key: ada.userId,

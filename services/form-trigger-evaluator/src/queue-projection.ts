@@ -1,5 +1,5 @@
 import { type Projection, readFences, type Recorded } from '@nextvisit/consumer'
-import { FormFact, type FormQueued, type QueueRow, type QueueRowFact, TOPICS } from '@nextvisit/contracts'
+import { type FormQueued, type QueueRow, type QueueRowFact, SealedFormFact, TOPICS } from '@nextvisit/contracts'
 import { type Db, type RowOf, sql } from '@nextvisit/database'
 import { applyFormFactToRow, isOpen, userKeyOf } from '@nextvisit/domain'
 import { partitionForKey } from '@nextvisit/log'
@@ -22,11 +22,11 @@ interface QueueDraft {
  * Creates the projection of the queue from the evaluator's own decisions, for rebuilds alone (forms.md, The queue). `user-events` says
  * which rows an erasure has deleted, so `QueueErased` has no effect: the log may contain it, or an erased row, a second time.
  */
-export function createQueueProjection(userEventsPartitions: number): Projection<FormFact, QueueDraft> {
+export function createQueueProjection(userEventsPartitions: number): Projection<SealedFormFact, QueueDraft> {
   return {
     name: 'form-trigger-evaluator.queue',
     topic: TOPICS.formEvents,
-    schema: FormFact,
+    schema: SealedFormFact,
     load: readNamedRows,
     evolve: {
       FormQueued: (draft, record) => {
@@ -35,6 +35,7 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
       FormDelivered: evolveRow,
       FormCancelled: evolveRow,
       FormExpired: evolveRow,
+      FormAnswered: 'ignored',
       QueueErased: 'ignored',
     },
     save: ({ stored, changed, erased }) => {
@@ -87,7 +88,7 @@ function isErased({ fences }: QueueDraft, fact: FormQueued): boolean {
   return fence !== undefined && (fact.causeOffset ?? -1) < fence.offset
 }
 
-async function readNamedRows(db: Db, batch: readonly Recorded<FormFact>[]): Promise<QueueDraft> {
+async function readNamedRows(db: Db, batch: readonly Recorded<SealedFormFact>[]): Promise<QueueDraft> {
   const named = batch.flatMap(({ fact }) => ('queuedId' in fact ? { ...fact, id: fact.queuedId } : []))
   const rows = [...(await queues.selectByKeys(db, named)), ...(await readOpenRowsOf(db, batch))]
   const fences = await readFences(db, new Set(batch.map(({ fact }) => fact.userId)))
@@ -97,7 +98,10 @@ async function readNamedRows(db: Db, batch: readonly Recorded<FormFact>[]): Prom
 }
 
 /** Reads the open rows of the users whose forms these records queue, by the index of open rows. */
-async function readOpenRowsOf(db: Db, batch: readonly Recorded<FormFact>[]): Promise<readonly RowOf<typeof queues>[]> {
+async function readOpenRowsOf(
+  db: Db,
+  batch: readonly Recorded<SealedFormFact>[],
+): Promise<readonly RowOf<typeof queues>[]> {
   const queued = batch.flatMap(({ fact }) => (fact.type === 'FormQueued' ? fact : []))
   if (queued.length === 0) return []
   const columns = ['organization', 'project', 'userId', 'formId'] as const

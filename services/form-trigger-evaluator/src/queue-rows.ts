@@ -1,18 +1,18 @@
 import type { OutboxRow } from '@nextvisit/consumer'
-import { encodeRecord, type FormFact, type QueueRow, TOPICS } from '@nextvisit/contracts'
+import { encodeRecord, type QueueRow, type SealedFormFact, TOPICS } from '@nextvisit/contracts'
 import type { RowOf, Sql } from '@nextvisit/database'
 import { queues, shownForms } from './tables.ts'
 
 /** A fact for `form-events`, and the partition of `user-events` whose owner publishes it. */
 export interface QueueFact {
-  readonly fact: FormFact
+  readonly fact: SealedFormFact
   readonly partition: number
 }
 
 /** Returns a row without its partition, which the rules do not know. */
 export function toQueueRow(stored: RowOf<typeof queues>): QueueRow {
-  const { partition: _, state, ...row } = stored
-  return { ...row, state: state as QueueRow['state'] }
+  const { partition: _, ...row } = stored
+  return row as QueueRow
 }
 
 /**

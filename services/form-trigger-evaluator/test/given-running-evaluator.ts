@@ -3,7 +3,7 @@ import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { createPartitionFold, type PartitionFold } from '@nextvisit/consumer'
 import {
   type EvaluatorReply,
-  FormFact,
+  SealedFormFact,
   type QueueRowFact,
   OrganizationConfig,
   type ProjectConfig,
@@ -89,7 +89,7 @@ export async function givenRunningEvaluator(databaseUrl: string) {
       const rows = await prisma.$queryRaw<{ value: string }[]>(
         sql`WITH taken AS (DELETE FROM outbox RETURNING *) SELECT value FROM taken ORDER BY sequence`,
       )
-      return rows.map(({ value }) => FormFact.parse(JSON.parse(value)) as QueueRowFact)
+      return rows.map(({ value }) => SealedFormFact.parse(JSON.parse(value)) as QueueRowFact)
     },
     /** Empties every table, and begins a new log. */
     begin: async (): Promise<void> => {

@@ -90,14 +90,19 @@ export interface AnswerGiven extends OfRequest {
   readonly revision: number
   readonly status: 'partial' | 'finished' | 'dismissed'
   readonly language?: string
+  /** The answered elements, with their types. */
+  readonly elements: Readonly<Record<string, string>>
   readonly sealed: Sealed
 }
 
 export interface VisitAnswered extends OfUser {
   readonly type: 'VisitAnswered'
+  readonly environment: 'P' | 'T'
   readonly visitId: string
   readonly formId: string
   readonly queuedId: string
+  readonly revision?: number
+  readonly language?: string
 }
 
 /** The fence of an erasure: the user's records before it no longer count (records.md, UserErased). */
@@ -124,6 +129,7 @@ interface OfForm extends ProjectRef {
 
 export interface FormQueued extends OfForm {
   readonly type: 'FormQueued'
+  readonly environment: 'P' | 'T'
   readonly causeId: string
   /** Offset of the cause in the user's partition of `user-events`. */
   readonly causeOffset?: number
@@ -135,7 +141,22 @@ export interface FormQueued extends OfForm {
 
 export interface FormDelivered extends OfForm {
   readonly type: 'FormDelivered'
+  readonly environment: 'P' | 'T'
   readonly visitId: string
+  readonly revision?: number
+  readonly language?: string
+}
+
+/** What an answer has done to its row. It has the id and the sealed answers of the `AnswerGiven`. */
+export interface FormAnswered extends OfForm {
+  readonly type: 'FormAnswered'
+  readonly outcome: 'recorded' | 'late' | 'unmatched'
+  readonly status: 'partial' | 'finished' | 'dismissed'
+  readonly revision: number
+  readonly language?: string
+  readonly environment: 'P' | 'T'
+  readonly elements: Readonly<Record<string, string>>
+  readonly sealed: Sealed
 }
 
 /** Tells readers of `form-events` about an erasure. The cause of a row decides whether it is erased. */
@@ -145,6 +166,7 @@ export interface QueueErased extends ProjectRef {
   readonly userId: string
   readonly at: string
   readonly erasureId: string
+  readonly keysUntil: string
 }
 
 /** A record on `form-events` about a row of the queue. */

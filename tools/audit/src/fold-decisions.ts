@@ -29,8 +29,10 @@ export async function foldDecisions(options: FoldDecisionsOptions): Promise<void
   const { connection, topic, decidedBefore, evaluator, foldForm, isMine } = options
   const factIn = (record: Pick<FetchedRecord, 'value' | 'headers'>): FormFact | undefined => {
     const reading = readFormFact(record)
-    if (reading.outcome === 'unreadable' || reading.fact.type === 'QueueErased') return undefined
-    return isMine(reading.fact.userId) ? reading.fact : undefined
+    if (reading.outcome === 'unreadable') return undefined
+    const { fact } = reading
+    if (fact.type === 'QueueErased' || fact.type === 'FormAnswered') return undefined
+    return isMine(fact.userId) ? fact : undefined
   }
   const later: Published[] = []
   await readAll(connection, topic, decidedBefore, (record) => {

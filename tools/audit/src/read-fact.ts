@@ -1,5 +1,5 @@
 import type { FetchedRecord } from '@nextvisit/log'
-import type { ClearFact, FormFact, QueueErased } from './facts.ts'
+import type { ClearFact, FormAnswered, FormFact, QueueErased } from './facts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
@@ -58,8 +58,23 @@ const ofRequest = {
   keyed: bool,
   unchecked: texts,
 }
+const answer = {
+  revision: (value: unknown) => whole(value) && Number(value) >= 1,
+  status: oneOf('partial', 'finished', 'dismissed'),
+  language: optional(text),
+  elements: objectOf(oneOf('nps', 'text', 'rating', 'choice', 'choices', 'consent')),
+  sealed,
+  answers: absent,
+}
 const ofCaller = { ...ofRequest, imported: optional(oneOf(true)) }
 const ofForm = { id: uuid, organization: id, project: id, userId: uuid, queuedId: uuid, formId: id, at: instant }
+
+const shown = {
+  visitId: uuid,
+  environment: oneOf('P', 'T'),
+  revision: optional((value: unknown) => whole(value) && Number(value) >= 1),
+  language: optional(text),
+}
 
 type Members = Readonly<Record<string, Check>>
 interface RecordType {
@@ -106,14 +121,10 @@ const USER_FACTS: Readonly<Record<ClearFact['type'], RecordType>> = {
       ...ofRequest,
       offerId: uuid,
       formId: id,
-      revision: (value) => whole(value) && Number(value) >= 1,
-      status: oneOf('partial', 'finished', 'dismissed'),
-      language: optional(text),
-      sealed,
-      answers: absent,
+      ...answer,
     },
   },
-  VisitAnswered: { version: '1', members: { ...ofUser, visitId: uuid, formId: id, queuedId: uuid } },
+  VisitAnswered: { version: '1', members: { ...ofUser, ...shown, formId: id, queuedId: uuid } },
   UserErased: { version: '1', members: { ...ofUser, erasureId: uuid, keysUntil: instant } },
 }
 /** The sealed members, by type of record. */
@@ -121,11 +132,13 @@ const SEALED_MEMBERS = {
   IdentifyRequested: { userName: text, operations, device: objectOf(text) },
   EventTracked: { properties: isObject },
 } satisfies Readonly<Record<string, Members>>
-const FORM_FACTS: Readonly<Record<FormFact['type'] | QueueErased['type'], RecordType>> = {
+type DecidedFact = FormFact | FormAnswered | QueueErased
+const FORM_FACTS: Readonly<Record<DecidedFact['type'], RecordType>> = {
   FormQueued: {
     version: '1',
     members: {
       ...ofForm,
+      environment: oneOf('P', 'T'),
       causeId: uuid,
       causeOffset: optional(whole),
       priority: whole,
@@ -134,12 +147,24 @@ const FORM_FACTS: Readonly<Record<FormFact['type'] | QueueErased['type'], Record
       catalogRevision: whole,
     },
   },
-  FormDelivered: { version: '1', members: { ...ofForm, visitId: uuid } },
+  FormDelivered: { version: '1', members: { ...ofForm, ...shown } },
   FormCancelled: { version: '1', members: ofForm },
   FormExpired: { version: '1', members: ofForm },
+  FormAnswered: {
+    version: '1',
+    members: { ...ofForm, outcome: oneOf('recorded', 'late', 'unmatched'), environment: oneOf('P', 'T'), ...answer },
+  },
   QueueErased: {
     version: '1',
-    members: { id: uuid, organization: id, project: id, userId: uuid, at: instant, erasureId: uuid },
+    members: {
+      id: uuid,
+      organization: id,
+      project: id,
+      userId: uuid,
+      at: instant,
+      erasureId: uuid,
+      keysUntil: instant,
+    },
   },
 }
 
@@ -151,7 +176,7 @@ export function readUserFact(message: Message): Reading<ClearFact> {
   return readFact(message, USER_FACTS)
 }
 
-export function readFormFact(message: Message): Reading<FormFact | QueueErased> {
+export function readFormFact(message: Message): Reading<DecidedFact> {
   return readFact(message, FORM_FACTS)
 }
 

@@ -1,5 +1,19 @@
-import { decodeRecord, encodeRecord, FormFact, type Sealed, sealMembers, SealedUserFact } from '@nextvisit/contracts'
-import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import {
+  decodeRecord,
+  encodeRecord,
+  SealedFormFact,
+  type Sealed,
+  sealMembers,
+  SealedUserFact,
+} from '@nextvisit/contracts'
+import {
+  answerGiven,
+  eventTracked,
+  formAnswered,
+  identifyRequested,
+  visit,
+  visitAnswered,
+} from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { readFormFact, readUserFact } from './read-fact.ts'
 
@@ -13,6 +27,7 @@ const queued = {
   queuedId: UUID,
   formId: 'nps',
   at: '2026-11-02T10:00:00.000Z',
+  environment: 'P',
   causeId: UUID,
   priority: 1,
   showFrom: '2026-11-02T10:00:00.000Z',
@@ -40,6 +55,7 @@ describe('reading a fact', () => {
     visit({ device: { $deviceOs: 'iOS' } }),
     eventTracked(),
     eventTracked({ properties: { total: 1, items: [{ sku: 'A-1' }] }, filteredFields: ['phone'] }),
+    answerGiven(),
     visitAnswered({ visitId: UUID, queuedId: UUID, formId: 'nps' }),
   ])('reads records of the services: $type', (fact) => {
     expect(readUserFact(message(fact))).toEqual({ outcome: 'read', fact: sealMembers(fact, seal) })
@@ -47,6 +63,8 @@ describe('reading a fact', () => {
 
   it('reads the decisions of the evaluator', () => {
     expect(readFormFact(message(queued))).toEqual({ outcome: 'read', fact: queued })
+    const answered = formAnswered()
+    expect(readFormFact(message(answered))).toEqual({ outcome: 'read', fact: sealMembers(answered, seal) })
   })
 
   const good = message(eventTracked())
@@ -95,6 +113,6 @@ describe('reading a fact', () => {
   it('agrees with the services on form facts', () => {
     const { value, headers } = message({ ...queued, type: 'FormQueued', priority: 1.5 } as never)
     expect(readFormFact({ value, headers }).outcome).toBe('unreadable')
-    expect(decodeRecord(FormFact, value, headers).outcome).toBe('rejected')
+    expect(decodeRecord(SealedFormFact, value, headers).outcome).toBe('rejected')
   })
 })

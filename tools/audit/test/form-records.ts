@@ -46,7 +46,7 @@ export function queued(minutes: number, special: Partial<FormQueued> = {}): Form
   const queuedId = uuidV5(`${at(minutes)}/${formId}`, idOf(minutes))
   const [causeId, id] = [idOf(minutes), uuidV5('FormQueued/', queuedId)]
   const when = { at: at(minutes), showFrom: at(minutes) }
-  const how = { priority: 0, catalogRevision: 1 }
+  const how = { environment: 'P', priority: 0, catalogRevision: 1 } as const
   return { type: 'FormQueued', ...place, id, queuedId, formId, causeId, ...how, ...when, ...special }
 }
 
@@ -63,6 +63,7 @@ export const answered = ({ queuedId, formId }: FormQueued, minutes: number): Use
   type: 'VisitAnswered',
   id: uuidV5(queuedId, idOf(minutes)),
   received: at(minutes),
+  environment: 'P',
   visitId: idOf(minutes),
   queuedId,
   formId,
@@ -70,7 +71,7 @@ export const answered = ({ queuedId, formId }: FormQueued, minutes: number): Use
 export const delivered = ({ queuedId, formId }: FormQueued, minutes: number): FormDelivered => {
   const visitId = idOf(minutes)
   const id = uuidV5(`FormDelivered/${visitId}`, queuedId)
-  return { ...place, type: 'FormDelivered', id, queuedId, formId, at: at(minutes), visitId }
+  return { ...place, type: 'FormDelivered', id, queuedId, formId, at: at(minutes), environment: 'P', visitId }
 }
 
 /** Returns a waiting row; `special` overrides its columns. */

@@ -66,10 +66,10 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
   }
 
   const evaluate = (user: UserState, fact: ActivityFact, trigger: TriggerContext) => {
-    const { id: recordId, organization, project, userId, received: decidedAt } = fact
+    const { id: recordId, organization, project, userId, environment, received: decidedAt } = fact
     const config = projectNow()
     if (!config) return
-    const cause = { user: fact, recordId, catalogRevision: revision }
+    const cause = { user: fact, recordId, environment, catalogRevision: revision }
     const evaluated = queueForms(compileForms(config), user, trigger, cause)
     change(user, evaluated)
     for (const decision of evaluated.decisions) {

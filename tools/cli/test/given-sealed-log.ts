@@ -90,7 +90,8 @@ export async function givenSealedLog() {
     const keysUntilMs = keysUntilMsOf(Date.parse(received))
     const keysUntil = new Date(keysUntilMs).toISOString()
     await record(userErased({ ...place, userId, erasureId, keysUntil }))
-    const queue = { type: 'QueueErased', id: randomUUID(), organization, project, userId, at: received, erasureId }
+    const erased = { organization, project, userId, at: received, erasureId, keysUntil }
+    const queue = { type: 'QueueErased', id: randomUUID(), ...erased }
     await record(queue, topics.formEvents)
     await publish(topics.userKeys, { key: `${userId}/${wrapped.keyId}`, value: null })
     keys.delete(userId)

@@ -1,5 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import type { SealedUserFact } from '@nextvisit/contracts'
+import type { Sealed, SealedUserFact } from '@nextvisit/contracts'
 import type { Db, Sql } from '@nextvisit/database'
 import type { ZodType } from 'zod'
 
@@ -11,6 +11,8 @@ export interface AnyFact {
 /** A fact and its place in the log. */
 export interface Recorded<Fact> {
   readonly fact: Fact
+  /** The sealed members of an opened record, as in the log, for copies of them. Absent: they were not opened. */
+  readonly sealed?: Sealed
   readonly topic: string
   readonly partition: number
   readonly offset: bigint

@@ -1,4 +1,4 @@
-import { openFact, type SealedUserFact } from '@nextvisit/contracts'
+import { openFact, type Sealed, type SealedUserFact } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import { type DataKey, keyNameOf } from '@nextvisit/sealing'
 import type { AnyFact, Recorded } from '../core/projection.ts'
@@ -91,6 +91,9 @@ function openRecord<Fact extends AnyFact>(
   if (key === 'damaged') return 'sealed: its data key is damaged'
   // Destroyed.
   if (key === undefined) return record.fact.type === 'EventTracked' ? record : { ...record, isErased: true }
-  const opened = openFact(record.fact as AnyFact as SealedUserFact, key.open)
-  return opened.outcome === 'ok' ? { ...record, fact: opened.fact as AnyFact as Fact } : opened.reason
+  const sealedFact = record.fact as AnyFact as Extract<SealedUserFact, { readonly sealed?: Sealed | undefined }>
+  const opened = openFact(sealedFact, key.open)
+  if (opened.outcome === 'rejected') return opened.reason
+  const { sealed } = sealedFact
+  return { ...record, fact: opened.fact as AnyFact as Fact, ...(sealed && { sealed }) }
 }

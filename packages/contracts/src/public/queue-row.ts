@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { Instant, SlugId, Uuid } from '../primitives.ts'
+import { Environment, Instant, SlugId, Uuid } from '../primitives.ts'
+import { AnswerStatus } from '../records/user-events.ts'
 
 /**
  * A form in a user's queue (forms.md, The queue). The evaluator stores the row, the rules change it, and answers show
@@ -12,6 +13,7 @@ export const QueueRow = z.strictObject({
   /** UUIDv5 of record id, received and form id: a record that is processed twice queues a form once. */
   id: Uuid,
   formId: SlugId,
+  environment: Environment.describe("The environment of the cause's key."),
   state: z.enum(['waiting', 'offered', 'delivered', 'expired', 'cancelled']),
   /** Higher is shown first. */
   priority: z.number().int(),
@@ -24,6 +26,9 @@ export const QueueRow = z.strictObject({
   shownAt: Instant.nullable(),
   /** The visit that showed the form. */
   visitId: Uuid.nullable(),
+  startedAt: Instant.nullable().describe('When the first answer with an element was received.'),
+  endedAt: Instant.nullable().describe('When the answer that ended the form was received: finished or dismissed.'),
+  answerStatus: AnswerStatus.nullable().describe('The status of the latest answer that counts; null: there is none.'),
   causeId: Uuid.describe('The record that queued the form.'),
   /** Its offset in the partition of the user; null: unknown. */
   causeOffset: z.number().int().nullable(),

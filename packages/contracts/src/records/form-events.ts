@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { Instant, SlugId, Uuid } from '../primitives.ts'
+import { Environment, Instant, SlugId, Uuid } from '../primitives.ts'
+import { AnsweredElements } from './answer-value.ts'
+import { answerPersonalMembers, AnswerStatus, deliveryMembers, onlySealed, Sealed } from './user-events.ts'
 
 /** Members of every record on `form-events`. Each record is a change of a user's queue. */
 const formFactMembers = {
@@ -16,6 +18,7 @@ export const FormQueued = z
   .object({
     type: z.literal('FormQueued').describe('As in `ce_type`.'),
     ...formFactMembers,
+    environment: Environment.describe("The environment of the cause's key."),
     causeId: Uuid.describe('The record of user-events that queued the form.'),
     causeOffset: z
       .number()
@@ -36,6 +39,7 @@ export const FormDelivered = z
     type: z.literal('FormDelivered').describe('As in `ce_type`.'),
     ...formFactMembers,
     visitId: Uuid.describe('The record of the visit that showed the form.'),
+    ...deliveryMembers,
   })
   .describe('The form was shown.')
 export type FormDelivered = z.infer<typeof FormDelivered>
@@ -50,6 +54,41 @@ export const FormExpired = z
   .describe('A waiting form expired.')
 export type FormExpired = z.infer<typeof FormExpired>
 
+/** What an answer has done to its row. */
+export const AnswerOutcome = z.enum(['recorded', 'late', 'unmatched'])
+export type AnswerOutcome = z.infer<typeof AnswerOutcome>
+
+const formAnsweredMembers = {
+  type: z.literal('FormAnswered').describe('As in `ce_type`.'),
+  ...formFactMembers,
+  id: Uuid.describe('The id of the `AnswerGiven`, as in `ce_id`. Readers drop repeats by it.'),
+  queuedId: Uuid.describe('The answered row of the queue, according to the caller: `offerId` of the `AnswerGiven`.'),
+  at: Instant.describe('`received` of the `AnswerGiven`.'),
+  outcome: AnswerOutcome.describe(
+    '`recorded`: the answers count. `late`: the row was ended already, and they change nothing. `unmatched`: this user has ' +
+      'no row with this id and form.',
+  ),
+  status: AnswerStatus.describe('As in the `AnswerGiven`. The first recorded `finished` or `dismissed` ends the row.'),
+  revision: z.number().int().min(1).describe('As in the `AnswerGiven`.'),
+  language: z.string().optional().describe('As in the `AnswerGiven`. Absent: not given.'),
+  environment: Environment.describe("The environment of the answer's key."),
+  elements: AnsweredElements.describe('As in the `AnswerGiven`: the answered elements, with their types.'),
+}
+
+/** The outcome of an answer whose answers are readable. */
+export const FormAnswered = z.object({ ...formAnsweredMembers, ...answerPersonalMembers })
+export type FormAnswered = z.infer<typeof FormAnswered>
+
+/** The outcome of an answer as it is in the log. */
+export const SealedFormAnswered = z
+  .object({
+    ...formAnsweredMembers,
+    sealed: Sealed.describe('As in the `AnswerGiven`, unchanged: it opens with the id and userId of this record.'),
+    answers: onlySealed,
+  })
+  .describe('An answer to a form has reached its row, or has none. Sealed: `answers`.')
+export type SealedFormAnswered = z.infer<typeof SealedFormAnswered>
+
 /** The evaluator's answer to a `UserErased`, so that replays of `form-events` end the queue too. */
 export const QueueErased = z
   .object({
@@ -60,6 +99,10 @@ export const QueueErased = z
     userId: Uuid.describe('The user. The Kafka key.'),
     at: Instant.describe('When the erasure was requested.'),
     erasureId: Uuid.describe('The erasure.'),
+    keysUntil: Instant.describe('Data keys of the user that were created until this instant are destroyed.'),
   })
-  .describe('The user is erased: waiting, offered and shown forms before this record are deleted.')
+  .describe(
+    'The user is erased: waiting, offered and shown forms before this record are deleted, and its answers. The fence of ' +
+      'readers of this topic.',
+  )
 export type QueueErased = z.infer<typeof QueueErased>

@@ -1,5 +1,13 @@
 import type { z } from 'zod'
-import { RECORDS, type RecordType, type SealedUserFact, schemaVersionOf, type UserFact } from './records.ts'
+import {
+  type FormFact,
+  RECORDS,
+  type RecordType,
+  type SealedFormFact,
+  type SealedUserFact,
+  schemaVersionOf,
+  type UserFact,
+} from './records.ts'
 import { hasPersonalMembers, type Seal, sealingContextOf, sealMembers } from './sealed-members.ts'
 import { TraitOperations } from './traits.ts'
 import { PERSONAL_MEMBERS } from './user-events.ts'
@@ -113,18 +121,27 @@ function decode<Fact>(
  * bytes were changed, or sealed for another record. Rejects such members, and those that do not fit their schema. A fact
  * without sealed members is returned as it is.
  */
-export function openFact(
-  fact: SealedUserFact,
+export function openFact<Sealed extends SealedUserFact | SealedFormFact>(
+  fact: Sealed,
   open: (bytes: string, context: string) => string | undefined,
-): Decoded<UserFact> {
-  if (!('sealed' in fact) || fact.sealed === undefined) return { outcome: 'ok', fact: fact as UserFact }
+): Decoded<Opened<Sealed>> {
+  if (!('sealed' in fact) || fact.sealed === undefined)
+    return { outcome: 'ok', fact: fact as unknown as Opened<Sealed> }
   const { sealed, ...clear } = fact
   const text = open(sealed.bytes, sealingContextOf(fact))
   if (text === undefined) return rejected('sealed: is damaged, or belongs to another record')
   const json = parseStorable(text)
   const members = json.outcome === 'rejected' ? json : fit<object>(PERSONAL_MEMBERS[fact.type], json.fact)
-  return members.outcome === 'rejected' ? members : { outcome: 'ok', fact: { ...clear, ...members.fact } as UserFact }
+  return members.outcome === 'rejected'
+    ? members
+    : { outcome: 'ok', fact: { ...clear, ...members.fact } as unknown as Opened<Sealed> }
 }
+
+/** The readable form of a fact. */
+type Opened<Sealed extends SealedUserFact | SealedFormFact> = Extract<
+  UserFact | FormFact,
+  { readonly type: Sealed['type'] }
+>
 
 function parseStorable(text: string): Decoded<unknown> {
   let json: unknown

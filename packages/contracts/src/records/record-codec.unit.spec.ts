@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { answerGiven, eventTracked, identifyRequested, userErased } from '../../test/fixtures.ts'
+import { answerGiven, eventTracked, formAnswered, identifyRequested, userErased } from '../../test/fixtures.ts'
 import { decodeRecord, encodeRecord, HEADERS, isStorable, openFact } from './record-codec.ts'
-import { SealedUserFact, UserFact } from './records.ts'
+import { SealedFormFact, SealedUserFact, UserFact } from './records.ts'
 import type { Seal } from './sealed-members.ts'
 import type { Sealed } from './user-events.ts'
 
@@ -163,6 +163,17 @@ describe('the record codec', () => {
       const { sealed } = inLog(eventTracked({ properties: { total: 1 } })) as { sealed: Sealed }
       const rejected = { outcome: 'rejected', reason: expect.stringContaining('sealed') }
       expect(openFact({ ...inLog(eventTracked()), sealed } as SealedUserFact, open)).toEqual(rejected)
+    })
+
+    it('of an answer open in the record of its outcome, which has the same id', () => {
+      const answer = answerGiven({ language: 'de', answers: { reason: 'slow' } })
+      const { answers: _, ...clear } = formAnswered(answer)
+      const { sealed } = inLog(answer) as { sealed: Sealed }
+      const { value, headers } = encodeRecord({ ...clear, sealed } as SealedFormFact, options)
+      const decoded = decodeRecord(SealedFormFact, Buffer.from(value), headers)
+      if (decoded.outcome !== 'ok') throw new Error(decoded.reason)
+      expect(openFact(decoded.fact, open)).toEqual({ outcome: 'ok', fact: formAnswered(answer) })
+      expect(() => encodeRecord(formAnswered(answer), options)).toThrow('must be sealed')
     })
 
     it('are checked like members in clear', () => {

@@ -2,7 +2,15 @@ import { z } from 'zod'
 import type { KeyKind } from '../primitives.ts'
 import { FormContentApplied, OrganizationConfigured } from './catalog.ts'
 import { ErasureCompleted, ErasureRequested, SuppressionLifted } from './erasures.ts'
-import { FormCancelled, FormDelivered, FormExpired, FormQueued, QueueErased } from './form-events.ts'
+import {
+  FormAnswered,
+  FormCancelled,
+  FormDelivered,
+  FormExpired,
+  FormQueued,
+  QueueErased,
+  SealedFormAnswered,
+} from './form-events.ts'
 import { type Topic, TOPICS } from './topics.ts'
 import {
   AnswerGiven,
@@ -43,6 +51,7 @@ export const RECORDS = recordTable({
   FormDelivered: { topic: TOPICS.formEvents, schema: FormDelivered },
   FormCancelled: { topic: TOPICS.formEvents, schema: FormCancelled },
   FormExpired: { topic: TOPICS.formEvents, schema: FormExpired },
+  FormAnswered: { topic: TOPICS.formEvents, schema: SealedFormAnswered },
   QueueErased: { topic: TOPICS.formEvents, schema: QueueErased },
   FormContentApplied: { topic: TOPICS.catalog, schema: FormContentApplied },
   OrganizationConfigured: { topic: TOPICS.catalog, schema: OrganizationConfigured },
@@ -101,11 +110,30 @@ export function isActivityFact<Fact extends AnyUserFact>(
   return fact.type === 'IdentifyRequested' || fact.type === 'EventTracked'
 }
 
-/** Any record on `form-events`: the log of the evaluator's decisions. */
-export const FormFact = schemaOn(TOPICS.formEvents)
-export type FormFact = FactOn<typeof TOPICS.formEvents>
+/** Any record on `form-events`, the log of the evaluator's decisions, as it is in the log: personal members are sealed. */
+export const SealedFormFact = schemaOn(TOPICS.formEvents)
+export type SealedFormFact = FactOn<typeof TOPICS.formEvents>
+
+/** Any record on `form-events` whose personal members are readable. */
+export const FormFact = z.discriminatedUnion('type', [
+  FormQueued,
+  FormDelivered,
+  FormCancelled,
+  FormExpired,
+  FormAnswered,
+  QueueErased,
+])
+export type FormFact = z.infer<typeof FormFact>
+
+/** Any record on `form-events`, sealed or readable, for code that reads other members only. */
+export type AnyFormFact<Type extends FormFact['type'] = FormFact['type']> = Extract<
+  SealedFormFact | FormFact,
+  { readonly type: Type }
+>
 /** A record about one row of the queue. */
-export type QueueRowFact = Exclude<FormFact, { readonly type: 'QueueErased' }>
+export type QueueRowFact = Exclude<SealedFormFact, { readonly type: 'QueueErased' }>
+/** A record that changes the state of a row. An answer changes none. */
+export type QueueStateFact = Exclude<QueueRowFact, { readonly type: 'FormAnswered' }>
 
 /** Any record on `erasures`. */
 export const ErasureFact = schemaOn(TOPICS.erasures)

@@ -1,3 +1,4 @@
+import type { FormAnswered, SealedFormAnswered } from './form-events.ts'
 import type { AnswerGiven, EventTracked, IdentifyRequested, Sealed } from './user-events.ts'
 
 /** Encrypts a text with a data key of the user. The text opens in the same context only. */
@@ -18,7 +19,7 @@ export function sealMembers(fact: { readonly type: string }, seal: Seal): object
     const { properties, ...clear } = fact
     return { ...clear, sealed: seal(JSON.stringify({ properties }), sealingContextOf(fact)) }
   }
-  if (isA<AnswerGiven>(fact, 'AnswerGiven')) {
+  if (isA<AnswerGiven>(fact, 'AnswerGiven') || isReadableOutcome(fact)) {
     const { answers, ...clear } = fact
     return { ...clear, sealed: seal(JSON.stringify({ answers }), sealingContextOf(fact)) }
   }
@@ -28,7 +29,12 @@ export function sealMembers(fact: { readonly type: string }, seal: Seal): object
 /** Returns true if a fact has members that are sealed in the log. Otherwise it needs no key. */
 export function hasPersonalMembers(fact: { readonly type: string }): boolean {
   if (isA<EventTracked>(fact, 'EventTracked')) return fact.properties !== undefined
-  return fact.type === 'IdentifyRequested' || fact.type === 'AnswerGiven'
+  return fact.type === 'IdentifyRequested' || fact.type === 'AnswerGiven' || isReadableOutcome(fact)
+}
+
+/** The evaluator publishes the outcome of an answer with sealed members, which it copies. */
+function isReadableOutcome(fact: { readonly type: string }): fact is FormAnswered {
+  return isA<FormAnswered | SealedFormAnswered>(fact, 'FormAnswered') && !('sealed' in fact)
 }
 
 function isA<Fact extends { readonly type: string }>(

@@ -2,7 +2,10 @@
 export const TOPICS = {
   /** Facts about users, keyed by userId: `IdentifyRequested`, `EventTracked`, `AnswerGiven`, `VisitAnswered`, `UserErased`. */
   userEvents: 'user-events',
-  /** The evaluator's decisions, keyed by userId: `FormQueued`, `FormDelivered`, `FormCancelled`, `FormExpired`, `QueueErased`. */
+  /**
+   * The evaluator's decisions, keyed by userId: `FormQueued`, `FormDelivered`, `FormCancelled`, `FormExpired`, `FormAnswered`,
+   * `QueueErased`.
+   */
   formEvents: 'form-events',
   /** Configuration: `OrganizationConfigured`, `FormContentApplied`; each record has its own key. One partition; compacted. */
   catalog: 'catalog',

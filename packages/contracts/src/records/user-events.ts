@@ -3,7 +3,7 @@ import { DEVICE_FIELDS, DeviceFacts } from '../device-info.ts'
 import { Environment, Instant, KeyKind, SlugId, Uuid } from '../primitives.ts'
 import { PLAN_LIMITS } from '../workspace/plan-limits.ts'
 import { listOf, textList, withFewMembers } from './first-issue.ts'
-import { Answers } from './answer-value.ts'
+import { AnsweredElements, Answers } from './answer-value.ts'
 import { slugMap, TraitOperations } from './traits.ts'
 
 /** A duplicate of a record is dropped if it was received less than this long after the first (decisions.md, Retries). */
@@ -31,7 +31,7 @@ export type Unchecked = z.infer<typeof Unchecked>
  * Personal members of a record in the log, encrypted with a data key of the user (decision 18). Their text is the JSON of the
  * members, and record id and userId are authenticated with it.
  */
-const Sealed = z
+export const Sealed = z
   .object({
     key: Uuid.describe('Id of the data key, UUIDv7: `user-keys` has the key until the user is erased.'),
     bytes: z.string().describe('Nonce (12 bytes), tag (16 bytes) and ciphertext of AES-256-GCM, in base64.'),
@@ -40,7 +40,10 @@ const Sealed = z
 export type Sealed = z.infer<typeof Sealed>
 
 /** A personal member, whose place is in `sealed`. A record that has it in clear becomes a dead letter. */
-const onlySealed = z.never({ error: 'must be sealed' }).optional().describe('Never in clear: its place is in `sealed`.')
+export const onlySealed = z
+  .never({ error: 'must be sealed' })
+  .optional()
+  .describe('Never in clear: its place is in `sealed`.')
 
 /** Members that describe the request: an identify, a tracked event or an answer. */
 const requestMembers = {
@@ -170,9 +173,11 @@ const answerMembers = {
   revision: z.number().int().min(1).describe('The revision of the content that the answers were checked against.'),
   status: AnswerStatus.describe('`finished` and `dismissed` end the form.'),
   language: z.string().optional().describe('The language of the content that the user saw. Absent: not given.'),
+  elements: AnsweredElements.describe('The answered elements, with their types: the names of `answers`. May be empty.'),
 }
 
-const answerPersonalMembers = {
+/** Personal members of an answer, and of the outcome that is published of it. */
+export const answerPersonalMembers = {
   answers: Answers.describe('The answers by element, without those of hidden elements. May be empty.'),
 }
 
@@ -186,6 +191,18 @@ export const SealedAnswerGiven = z
   .describe('A user has answered a form, wholly or in part, or dismissed it. Sealed: `answers`.')
 export type SealedAnswerGiven = z.infer<typeof SealedAnswerGiven>
 
+/** Members of the records that say what a visit showed. */
+export const deliveryMembers = {
+  environment: Environment.describe("The environment of the visit's key."),
+  revision: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe('The revision of the content that was shown. Absent: the form was shown without content.'),
+  language: z.string().optional().describe('The language of that content. Absent without content.'),
+}
+
 /** Confirms the offer of a form (forms.md, The queue). */
 export const VisitAnswered = z
   .object({
@@ -195,6 +212,7 @@ export const VisitAnswered = z
     visitId: Uuid.describe("The id of the visit's record."),
     formId: SlugId.describe('The form that was shown.'),
     queuedId: Uuid.describe('The offered row of the queue.'),
+    ...deliveryMembers,
   })
   .describe('The gateway has answered a visit with a form.')
 export type VisitAnswered = z.infer<typeof VisitAnswered>
@@ -217,4 +235,5 @@ export const PERSONAL_MEMBERS = {
   IdentifyRequested: z.object(identifyPersonalMembers),
   EventTracked: z.object(eventPersonalMembers),
   AnswerGiven: z.object(answerPersonalMembers),
+  FormAnswered: z.object(answerPersonalMembers),
 } as const

@@ -1,6 +1,6 @@
 import {
   decodeRecord,
-  FormFact,
+  SealedFormFact,
   isRequestFact,
   type KeptRefusal,
   type ProjectRef,
@@ -44,7 +44,7 @@ export function userFactOf({ value, headers }: FetchedRecord): SealedUserFact | 
 /** Converts a record of form-events. */
 export function formEntriesOf({ value, headers }: FetchedRecord): readonly KeptEntry[] {
   if ((value?.byteLength ?? 0) > MAX_RECORD_BYTES) return []
-  const decoded = decodeRecord(FormFact, value, headers)
+  const decoded = decodeRecord(SealedFormFact, value, headers)
   return decoded.outcome === 'ok' ? [formEntry(decoded.fact)] : []
 }
 
@@ -65,7 +65,7 @@ function userEntry(fact: SealedUserFact): KeptEntry {
   return { entry: { ...common, marks }, event }
 }
 
-function formEntry(fact: FormFact): KeptEntry {
+function formEntry(fact: SealedFormFact): KeptEntry {
   const { organization, project, userId } = fact
   const { details: _, ...entry } = formEntryOf(fact)
   const about = { organization, project, userId, userName: null, marks: [], refusal: null }

@@ -25,6 +25,7 @@ const [queued] = formEntriesOf(
     queuedId: REQUEST,
     formId: 'nps',
     at: AT,
+    environment: 'P',
     causeId: REQUEST,
     priority: 0,
     showFrom: AT,

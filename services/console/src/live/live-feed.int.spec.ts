@@ -129,7 +129,7 @@ describe('the feed of Live', () => {
     const { refusals, readUntil, decide } = await givenFeed()
     const id = randomUUID()
     const common = { ...shop, id, userId: id, queuedId: id, formId: 'nps', at: AT }
-    await decide({ type: 'FormDelivered', ...common, visitId: id })
+    await decide({ type: 'FormDelivered', ...common, environment: 'P', visitId: id })
     refusals.push(refusal)
     const query = { refusalsOf: [shop] }
     const both = await readUntil((reading) => follows(reading) && reading.entries.length > 1, query)

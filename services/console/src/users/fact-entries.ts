@@ -1,4 +1,4 @@
-import type { AnswerStatus, FormFact, SealedUserFact, UserFact } from '@nextvisit/contracts'
+import type { AnswerOutcome, AnswerStatus, AnyFormFact, SealedUserFact, UserFact } from '@nextvisit/contracts'
 import { TRAIT_OPERATORS, traitChangesOf } from '@nextvisit/domain'
 import type { Mask } from '../http/mask.ts'
 import type { TimelineEntry } from './api.ts'
@@ -72,10 +72,21 @@ const FORM_TITLES = {
   FormCancelled: { kind: 'cancelled', title: 'cancelled: the workspace removed or disabled it' },
 } as const
 
+const ANSWER_OUTCOMES: Readonly<Record<AnswerOutcome, string>> = {
+  recorded: 'counted',
+  late: 'not counted: the form was ended before',
+  unmatched: 'not counted: the user has no such offer',
+}
+
 /** Converts a fact of form-events. */
-export function formEntryOf(fact: FormFact): FactEntry {
+export function formEntryOf(fact: AnyFormFact): FactEntry {
   if (fact.type === 'QueueErased')
     return { id: fact.id, at: fact.at, kind: 'erased', title: 'Forms of the user erased', details: [], requestId: null }
+  if (fact.type === 'FormAnswered') {
+    const title = `Answer to form ${fact.formId} ${ANSWER_OUTCOMES[fact.outcome]}`
+    // The answer itself, on user-events, has the same id.
+    return { id: `outcome:${fact.id}`, at: fact.at, kind: 'answer', title, details: [], requestId: fact.id }
+  }
   const { kind, title } = FORM_TITLES[fact.type]
   const details =
     fact.type === 'FormQueued'

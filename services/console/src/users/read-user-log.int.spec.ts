@@ -42,6 +42,7 @@ async function givenEvents(count: number, properties: Readonly<Record<string, un
     queuedId: randomUUID(),
     formId: 'nps',
     at: '2026-11-23T03:00:00.000Z',
+    environment: 'P',
     causeId: randomUUID(),
     priority: 0,
     showFrom: '2026-11-23T03:00:00.000Z',

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { decodeRecord, FormFact, SealedUserFact, TOPICS, type UserRef } from '@nextvisit/contracts'
+import { decodeRecord, SealedFormFact, SealedUserFact, TOPICS, type UserRef } from '@nextvisit/contracts'
 import { keyIdOf } from '@nextvisit/domain'
 import { bytesOfRecord, readLog, type FetchedRecord, partitionForKey, withLogAdmin } from '@nextvisit/log'
 import type { ZodType } from 'zod'
@@ -14,7 +14,7 @@ import { formEntryOf } from './fact-entries.ts'
 export interface UserLog {
   /** Oldest first, like `formFacts`. */
   readonly facts: readonly KeptFact[]
-  readonly formFacts: readonly FormFact[]
+  readonly formFacts: readonly SealedFormFact[]
   readonly reading: Answer<'readTimeline'>['reading']
 }
 
@@ -83,11 +83,11 @@ export async function readUserLog(
       },
       bytesOf: ({ entry }) => bytesOfEntry(entry),
     }),
-    readBackwards<FormFact>(connection, {
+    readBackwards<SealedFormFact>(connection, {
       ...common,
       topic: topics.formEvents,
       room: kept.formEvents,
-      keep: (record) => factOf(user, record, FormFact),
+      keep: (record) => factOf(user, record, SealedFormFact),
       bytesOf: (fact) => bytesOfEntry(formEntryOf(fact)),
     }),
   ])

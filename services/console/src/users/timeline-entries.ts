@@ -1,6 +1,6 @@
 import {
   type FormDecision,
-  type FormFact,
+  type SealedFormFact,
   type FormsReadModel,
   type KeptRefusal,
   MAX_QUEUED_FORMS,
@@ -16,7 +16,7 @@ import type { KeptFact } from './kept-fact.ts'
 
 interface TimelineParts {
   readonly facts: readonly KeptFact[]
-  readonly formFacts: readonly FormFact[]
+  readonly formFacts: readonly SealedFormFact[]
   /** Last decision on each form, and the queue; undefined: the evaluator does not answer. */
   readonly forms: FormsReadModel | undefined
   /** Kept refusals of this user. */

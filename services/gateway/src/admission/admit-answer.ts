@@ -14,7 +14,7 @@ export async function admitAnswer(
 ): Promise<Admitted<AnswerGiven> | Refusal> {
   const user = await checkUser(knownUsers, item)
   if (user.outcome === 'refused') return user
-  const { offerId, formId, revision, status, language, answers } = item.body
+  const { offerId, formId, revision, status, language, elements, answers } = item.body
   return {
     outcome: 'admitted',
     fact: {
@@ -26,6 +26,7 @@ export async function admitAnswer(
       revision,
       status,
       ...(language !== undefined && { language }),
+      elements,
       answers,
     },
     conclude: async () => undefined,

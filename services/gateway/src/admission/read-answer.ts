@@ -1,8 +1,9 @@
 import type { CatalogProject, CatalogView } from '@nextvisit/catalog'
-import type { Answers, FormContent } from '@nextvisit/contracts'
+import type { AnsweredElements, Answers, FormContent } from '@nextvisit/contracts'
 import {
   ANSWER_RULES,
   type AnswerBody,
+  answeredElements,
   checkAnswers,
   type JsonObject,
   parseAnswerBody,
@@ -13,6 +14,8 @@ import {
 /** An answer that was checked against the content of the form. */
 export interface CheckedAnswerBody extends Omit<AnswerBody, 'answers'> {
   readonly answers: Answers
+  /** The answered elements, with their types. */
+  readonly elements: AnsweredElements
 }
 
 type Catalog = Pick<CatalogView, 'formContent'>
@@ -35,7 +38,9 @@ export function createReadAnswer(catalog: Catalog) {
     if (given !== undefined && language === undefined) return reject(ANSWER_RULES.answeredLanguage)
     const checked = checkAnswers(content, parsed.value)
     if (checked.outcome !== 'ok') return checked
-    return { outcome: 'ok', value: { ...parsed.value, language, answers: checked.answers } }
+    const { answers } = checked
+    const elements = answeredElements(content, answers)
+    return { outcome: 'ok', value: { ...parsed.value, language, answers, elements } }
   }
 }
 

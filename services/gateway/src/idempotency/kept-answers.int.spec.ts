@@ -53,8 +53,9 @@ describe('the store of kept answers (decisions.md, Retries)', () => {
     const [id, queuedId, visitId] = [randomUUID(), randomUUID(), request.recordId]
     const user = { organization: 'acme', project: 'shop', userId: randomUUID() }
     const received = new Date().toISOString()
-    const confirms = { type: 'VisitAnswered', id, ...user, received, visitId, formId: 'nps', queuedId } as const
     const form = { offerId: queuedId, formId: 'nps', revision: 3, language: 'de' }
+    const shown = { environment: 'P', visitId, queuedId, formId: 'nps', revision: 3, language: 'de' } as const
+    const confirms = { type: 'VisitAnswered', id, ...user, received, ...shown } as const
     await (await lock(request)).keep({ ...ANSWER, confirms, form })
     expect(await keptAnswers.lock(request)).toEqual({ outcome: 'answered', answer: { ...ANSWER, confirms, form } })
   })

@@ -86,6 +86,7 @@ describe.each(['admin', 'sdk'] as const)('an answer with the key of an %s', (kin
       revision: 1,
       status: 'finished',
       language: 'pt-BR',
+      elements: { score: 'nps', reason: 'text' },
       answers,
       source: kind,
       environment: 'P',
@@ -103,7 +104,7 @@ describe.each(['admin', 'sdk'] as const)('an answer with the key of an %s', (kin
     const { body } = await give({ status, answers: [] }, kind)
     expect(body).toMatchObject({ status, message })
     const { fact } = await recordOf(body['requestId'])
-    expect(fact).toMatchObject({ status, answers: {} })
+    expect(fact).toMatchObject({ status, elements: {}, answers: {} })
     expect(fact).not.toHaveProperty('language')
   })
 

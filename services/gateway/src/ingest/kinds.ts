@@ -2,10 +2,10 @@ import type { CatalogProject } from '@nextvisit/catalog'
 import type {
   AnswerGiven,
   AnswerStatus,
+  DeliveredForm,
   EventTracked,
   IdentifyRequested,
   VisitAnswered,
-  VisitOffer,
 } from '@nextvisit/contracts'
 import {
   compileForms,
@@ -102,14 +102,30 @@ function visitAnswer(
     onPageDelay: sdk.onPageDelaySeconds,
     ...(offer && { nextFeedbackId: offer.formId }),
   })
-  return offer ? { ...answered, confirms: confirmationOf(fact, offer), form: formOf(project, offer) } : answered
+  if (!offer) return answered
+  const form = formOf(project, offer)
+  return { ...answered, confirms: confirmationOf(fact, form), form }
 }
 
 /** Returns the confirmation of an offer. Every answer that offers this row to this visit has the same id. */
-function confirmationOf(visit: IdentifyRequested, { queuedId, formId }: VisitOffer): VisitAnswered {
-  const { id: visitId, organization, project, userId, received } = visit
-  const id = uuidV5(queuedId, visitId)
-  return { type: 'VisitAnswered', id, organization, project, userId, received, visitId, queuedId, formId }
+function confirmationOf(
+  { id: visitId, organization, project, userId, received, environment }: IdentifyRequested,
+  { offerId: queuedId, formId, revision, language }: DeliveredForm,
+): VisitAnswered {
+  return {
+    type: 'VisitAnswered',
+    id: uuidV5(queuedId, visitId),
+    organization,
+    project,
+    userId,
+    received,
+    environment,
+    visitId,
+    queuedId,
+    formId,
+    ...(revision !== undefined && { revision }),
+    ...(language !== undefined && { language }),
+  }
 }
 
 function trackAnswer(fact: EventTracked, reply: AwaitedReply): Answer {

@@ -64,6 +64,7 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
       formId: 'nps',
       queuedId: QUEUED_ID,
       received: visit?.received,
+      environment: 'P',
       userId: visit?.userId,
     })
   })

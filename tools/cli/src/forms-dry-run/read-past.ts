@@ -2,7 +2,7 @@ import {
   type Decoded,
   decodeRecord,
   type DryRunOutcome,
-  FormFact,
+  SealedFormFact,
   openFact,
   SealedUserFact,
   type UserFact,
@@ -90,8 +90,8 @@ type Read<Fact> = Decoded<Fact> | { readonly outcome: 'erased' }
 const ERASED = { outcome: 'erased' } as const
 
 /** A row of the queue is erased if its cause is before the fence, wherever the outbox has published its facts. */
-function readFormFact({ value, headers }: FetchedRecord, fences: Fences): Read<FormFact> {
-  const decoded = decodeRecord(FormFact, value, headers)
+function readFormFact({ value, headers }: FetchedRecord, fences: Fences): Read<SealedFormFact> {
+  const decoded = decodeRecord(SealedFormFact, value, headers)
   if (decoded.outcome === 'rejected') return decoded
   // The log may have a second copy, which ends no queue.
   if (decoded.fact.type === 'QueueErased') return ERASED

@@ -1,6 +1,6 @@
 import {
   type EventTracked,
-  type FormFact,
+  type AnyFormFact,
   type IdentifyRequested,
   isActivityFact,
   type ProjectConfig,
@@ -89,7 +89,7 @@ export function createSimulation(projects: readonly ComparedProject[], { from, t
 
   return {
     /** Takes a record of `form-events`. All of them precede the first record of `user-events`. */
-    takeFormFact: (fact: FormFact): void => {
+    takeFormFact: (fact: AnyFormFact): void => {
       const state = states.get(projectKeyOf(fact))
       if (!state || Date.parse(fact.at) >= from) return
       const user = userOf(state, fact.userId)
@@ -182,7 +182,8 @@ function simulate(
 ): Queue {
   const { received } = context
   // The revision of a simulated row is never read.
-  const cause = { user: fact, recordId: fact.id, catalogRevision: 0 }
+  const { environment } = fact
+  const cause = { user: fact, recordId: fact.id, environment, catalogRevision: 0 }
   const { queue, decisions } = queueForms(side.index, { ...user, queue: user.queues[name] }, context, cause)
   for (const decision of decisions) {
     const tally = side.tallies.get(decision.formId)
@@ -194,7 +195,7 @@ function simulate(
   if (!offer) return queue
   const shown = side.tallies.get(offer.formId)
   if (shown) shown.delivered += 1
-  return confirm(queue, { queuedId: offer.id, visitId: fact.id, received: received.iso }).queue
+  return confirm(queue, { queuedId: offer.id, visitId: fact.id, received: received.iso, environment }).queue
 }
 
 /** Removes closed rows, which a simulation never uses again. */

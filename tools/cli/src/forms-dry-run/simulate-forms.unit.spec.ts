@@ -72,7 +72,8 @@ function formFact(type: FormFact['type'], hours: number, row = 'one'): FormFact 
   const queuedId = userIdFixture(row)
   const common = { type, id: userIdFixture(`${type}/${row}`), organization: 'acme', project: 'shop', formId: 'nps' }
   const causes = { causeId: queuedId, visitId: queuedId, catalogRevision: 1, priority: 0, showFrom: at(hours) }
-  return FormFact.parse({ ...common, ...causes, userId: ada.userId, queuedId, at: at(hours) })
+  const environment = 'P'
+  return FormFact.parse({ ...common, ...causes, environment, userId: ada.userId, queuedId, at: at(hours) })
 }
 
 describe('the number of times that a form was really shown', () => {

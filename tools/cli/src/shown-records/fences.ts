@@ -1,4 +1,11 @@
-import { decodeRecord, ErasureFact, FormFact, SealedUserFact, TOPICS, USER_KEYS_TOPIC } from '@nextvisit/contracts'
+import {
+  decodeRecord,
+  ErasureFact,
+  SealedFormFact,
+  SealedUserFact,
+  TOPICS,
+  USER_KEYS_TOPIC,
+} from '@nextvisit/contracts'
 import { isFencedKey } from '@nextvisit/domain'
 import { type FetchedRecord, type LogConnection, readLog, withLogAdmin } from '@nextvisit/log'
 
@@ -104,7 +111,7 @@ function fenceIn({ partition, offset, value, headers }: FetchedRecord) {
     return { id, userId, partition, offset, at, keysUntilMs: Date.parse(keysUntil) }
   }
   if (value?.includes('QueueErased')) {
-    const decoded = decodeRecord(FormFact, value, headers)
+    const decoded = decodeRecord(SealedFormFact, value, headers)
     if (decoded.outcome === 'rejected' || decoded.fact.type !== 'QueueErased') return undefined
     const { id, userId, at } = decoded.fact
     return { id, userId, partition, offset, at, keysUntilMs: 0 }

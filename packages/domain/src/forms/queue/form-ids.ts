@@ -1,4 +1,4 @@
-import type { QueueRowFact } from '@nextvisit/contracts'
+import type { QueueStateFact } from '@nextvisit/contracts'
 import { uuidV5 } from '../../ids.ts'
 
 /** Returns the id of a queue's row. It depends only on the record and the form, so a record queues a form once. */
@@ -15,6 +15,6 @@ export function queueErasedIdOf(userErasedId: string): string {
  * Returns the id of a fact on `form-events`. It is the same for the same change of a row, so that readers can drop
  * duplicates. `visitId`: for `FormDelivered` only, because a form may be shown at two visits.
  */
-export function formFactIdOf(queuedId: string, type: QueueRowFact['type'], visitId = ''): string {
+export function formFactIdOf(queuedId: string, type: QueueStateFact['type'], visitId = ''): string {
   return uuidV5(`${type}/${visitId}`, queuedId)
 }

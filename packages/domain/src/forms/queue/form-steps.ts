@@ -1,4 +1,4 @@
-import type { FormStep, ProjectRef, QueueRowFact } from '@nextvisit/contracts'
+import type { FormStep, ProjectRef, QueueStateFact } from '@nextvisit/contracts'
 import type { Queue, QueueChange } from './queue.ts'
 
 /** A step of a form for one user. */
@@ -12,9 +12,9 @@ const STEPS = {
   FormDelivered: 'delivered',
   FormExpired: 'expired',
   FormCancelled: 'cancelled',
-} as const satisfies Record<QueueRowFact['type'], FormStep>
+} as const satisfies Record<QueueStateFact['type'], FormStep>
 
-export function stepOf({ type, organization, project, formId }: QueueRowFact): StepTaken {
+export function stepOf({ type, organization, project, formId }: QueueStateFact): StepTaken {
   return { organization, project, formId, step: STEPS[type] }
 }
 

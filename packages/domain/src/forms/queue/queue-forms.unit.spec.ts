@@ -3,7 +3,12 @@ import { DAY, eventContext, formIndex, NOW, openForm, SECOND, userState } from '
 import { queueForms } from './queue-forms.ts'
 
 const user = { organization: 'acme', project: 'shop', userId: '00000000-0000-5000-8000-000000000001' }
-const cause = { user, recordId: '019a4423-5b80-7cc1-8f5d-0c2f6a1b7e44', catalogRevision: 1 }
+const cause = {
+  user,
+  recordId: '019a4423-5b80-7cc1-8f5d-0c2f6a1b7e44',
+  environment: 'P' as const,
+  catalogRevision: 1,
+}
 const index = formIndex([{ id: 'nps' }, { id: 'csat', enabled: false }])
 
 const run = (state = userState()) => {

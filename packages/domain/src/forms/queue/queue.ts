@@ -1,9 +1,10 @@
 import type {
-  FormFact,
+  AnyFormFact,
+  Environment,
   FormQueued,
   QueueErased,
   QueueRow,
-  QueueRowFact,
+  QueueStateFact,
   UserErased,
   UserRef,
   VisitAnswered,
@@ -45,7 +46,7 @@ export interface ShownForm {
 /** A changed queue, with the facts that record the change, in order. */
 export interface QueueChange {
   readonly queue: Queue
-  readonly facts: readonly QueueRowFact[]
+  readonly facts: readonly QueueStateFact[]
 }
 
 export const EMPTY_QUEUE: Queue = { rows: new Map(), open: new Map(), shown: new Map() }
@@ -76,7 +77,7 @@ export function stateAt(row: OpenRow, instant: number): 'waiting' | 'offered' | 
  * Applies a fact to a queue. The log may contain a fact twice, the second time after later facts of its row. Therefore a
  * row only moves forward, and a delivery of one row counts once.
  */
-export function applyFormFact(queue: Queue, fact: FormFact): Queue {
+export function applyFormFact(queue: Queue, fact: AnyFormFact): Queue {
   if (fact.type === 'QueueErased') return EMPTY_QUEUE
   const before = queue.rows.get(fact.queuedId)
   const after = applyFormFactToRow(before, fact)
@@ -91,8 +92,11 @@ export function applyFormFact(queue: Queue, fact: FormFact): Queue {
   return { ...next, shown: new Map(queue.shown).set(fact.formId, shown) }
 }
 
+/** A fact about a row, sealed or readable. */
+type AnyRowFact = Exclude<AnyFormFact, { readonly type: 'QueueErased' }>
+
 /** Applies a fact to its row. Returns the same object if the row is past that, undefined if it was never queued. */
-export function applyFormFactToRow(row: QueueRow | undefined, fact: QueueRowFact): QueueRow | undefined {
+export function applyFormFactToRow(row: QueueRow | undefined, fact: AnyRowFact): QueueRow | undefined {
   if (fact.type === 'FormQueued') return row ?? waitingRow(fact)
   if (!row) return undefined
   switch (fact.type) {
@@ -104,7 +108,16 @@ export function applyFormFactToRow(row: QueueRow | undefined, fact: QueueRowFact
       const shownAt = laterOf(row.shownAt, fact.at)
       return { ...row, state: 'delivered', offeredAt: null, shownAt, visitId: fact.visitId }
     }
+    case 'FormAnswered':
+      return applyAnswer(row, fact)
   }
+}
+
+/** Applies an answer to its row, in any state. Only an answer that is recorded changes it, and none after its end. */
+function applyAnswer(row: QueueRow, { outcome, status, elements, at }: AnyFormFact<'FormAnswered'>): QueueRow {
+  if (outcome !== 'recorded' || row.endedAt !== null) return row
+  const startedAt = row.startedAt ?? (Object.keys(elements).length > 0 ? at : null)
+  return { ...row, answerStatus: status, startedAt, endedAt: status === 'partial' ? null : at }
 }
 
 /** A form that passed every gate. Instants in ms. */
@@ -119,6 +132,8 @@ export interface FormToQueue {
 export interface QueueCause {
   readonly user: UserRef
   readonly recordId: string
+  /** Of the key of the record. */
+  readonly environment: Environment
   /** Of the record in its partition. Absent: a simulation. */
   readonly offset?: number
   readonly received: Moment
@@ -129,7 +144,7 @@ export interface QueueCause {
 export function enqueue(
   queue: Queue,
   form: FormToQueue,
-  { user, recordId, offset, received, catalogRevision }: QueueCause,
+  { user, recordId, environment, offset, received, catalogRevision }: QueueCause,
 ): QueueChange {
   const queuedId = queuedIdOf(recordId, received.iso, form.formId)
   return changeBy(queue, {
@@ -141,6 +156,7 @@ export function enqueue(
     queuedId,
     formId: form.formId,
     at: received.iso,
+    environment,
     causeId: recordId,
     ...(offset === undefined ? {} : { causeOffset: offset }),
     priority: form.priority,
@@ -161,18 +177,24 @@ export function offer(queue: Queue, row: OpenRow, visit: Moment): Queue {
  */
 export function confirm(
   queue: Queue,
-  { queuedId, visitId, received }: Pick<VisitAnswered, 'queuedId' | 'visitId' | 'received'>,
+  visit: Pick<VisitAnswered, 'queuedId' | 'visitId' | 'received' | 'environment' | 'revision' | 'language'>,
 ): QueueChange {
+  const { queuedId, visitId, received, environment, revision, language } = visit
   const row = queue.rows.get(queuedId)
   if (!row || (row.state === 'delivered' && row.visitId === visitId)) return { queue, facts: [] }
   const id = formFactIdOf(queuedId, 'FormDelivered', visitId)
-  return changeBy(queue, { type: 'FormDelivered', id, ...subjectOf(row), at: received, visitId })
+  const shown = {
+    environment,
+    ...(revision !== undefined && { revision }),
+    ...(language !== undefined && { language }),
+  }
+  return changeBy(queue, { type: 'FormDelivered', id, ...subjectOf(row), at: received, visitId, ...shown })
 }
 
 /** Applies the changes that time alone brings: unconfirmed offers wait again, and due rows expire. */
 export function expireDue(queue: Queue, now: Moment): QueueChange {
   let next = queue
-  const facts: QueueRowFact[] = []
+  const facts: QueueStateFact[] = []
   for (const row of queue.open.values()) {
     const state = stateAt(row, now.ms)
     if (state === 'expired') facts.push(endOf(row, 'FormExpired', now))
@@ -187,11 +209,12 @@ export function cancel(queue: Queue, row: OpenRow, now: Moment): QueueChange {
 }
 
 /** Returns the fact that an erasure of a user has ended the queue. */
-export function queueErasedBy({ id, organization, project, userId, received, erasureId }: UserErased): QueueErased {
-  return { type: 'QueueErased', id: queueErasedIdOf(id), organization, project, userId, at: received, erasureId }
+export function queueErasedBy({ id, received: at, ...erased }: UserErased): QueueErased {
+  const { organization, project, userId, erasureId, keysUntil } = erased
+  return { type: 'QueueErased', id: queueErasedIdOf(id), organization, project, userId, at, erasureId, keysUntil }
 }
 
-function changeBy(queue: Queue, ...facts: readonly QueueRowFact[]): QueueChange {
+function changeBy(queue: Queue, ...facts: readonly QueueStateFact[]): QueueChange {
   return { queue: facts.reduce(applyFormFact, queue), facts }
 }
 
@@ -210,6 +233,7 @@ function waitingRow({ organization, project, userId, queuedId, formId, at, ...fa
     userId,
     id: queuedId,
     formId,
+    environment: fact.environment,
     state: 'waiting',
     priority: fact.priority,
     queuedAt: at,
@@ -218,6 +242,9 @@ function waitingRow({ organization, project, userId, queuedId, formId, at, ...fa
     offeredAt: null,
     shownAt: null,
     visitId: null,
+    startedAt: null,
+    endedAt: null,
+    answerStatus: null,
     causeId: fact.causeId,
     causeOffset: fact.causeOffset ?? null,
     catalogRevision: fact.catalogRevision,
@@ -229,7 +256,7 @@ function subjectOf({ organization, project, userId, id, formId }: QueueRow) {
   return { organization, project, userId, queuedId: id, formId }
 }
 
-function endOf(row: QueueRow, type: 'FormExpired' | 'FormCancelled', now: Moment): QueueRowFact {
+function endOf(row: QueueRow, type: 'FormExpired' | 'FormCancelled', now: Moment): QueueStateFact {
   return { type, id: formFactIdOf(row.id, type), ...subjectOf(row), at: now.iso }
 }
 

@@ -12,14 +12,20 @@ function uuid(n: number): string {
 
 function queued(queue: Queue, { formId = 'nps', at = NOW, lastsMs = HOUR, record = 1 } = {}) {
   const form = { formId, priority: 0, showFrom: at, expiresAt: at + lastsMs }
-  return enqueue(queue, form, { user, recordId: uuid(record), received: moment(at), catalogRevision: 1 })
+  return enqueue(queue, form, {
+    user,
+    recordId: uuid(record),
+    environment: 'P',
+    received: moment(at),
+    catalogRevision: 1,
+  })
 }
 
 const statesOf = ({ rows }: Queue) => [...rows.values()].map(({ state }) => state)
 const onlyRow = ({ rows }: Queue) => [...rows.values()][0]!
 const waiting = queued(EMPTY_QUEUE).queue
 const offered = offer(waiting, waiting.open.get('nps')!, moment(NOW))
-const answer = { queuedId: onlyRow(waiting).id, visitId: uuid(9), received: iso(NOW) }
+const answer = { queuedId: onlyRow(waiting).id, visitId: uuid(9), received: iso(NOW), environment: 'P' as const }
 
 describe('a row of the queue (forms.md, The queue)', () => {
   it('waits when it is queued, in the one slot of its form', () => {
@@ -53,8 +59,8 @@ describe('a row of the queue (forms.md, The queue)', () => {
   it('was last shown at the latest visit, whichever answer is folded last', () => {
     const both = queued(offered, { at: NOW + 1, record: 2 }).queue
     const [first, second] = [...both.rows.keys()] as [string, string]
-    const later = confirm(both, { queuedId: second, visitId: uuid(8), received: iso(NOW + MINUTE) }).queue
-    const shown = confirm(later, { queuedId: first, visitId: uuid(9), received: iso(NOW) }).queue.shown.get('nps')
+    const later = confirm(both, { ...answer, queuedId: second, visitId: uuid(8), received: iso(NOW + MINUTE) }).queue
+    const shown = confirm(later, { ...answer, queuedId: first }).queue.shown.get('nps')
     expect(shown).toEqual({ times: 2, lastAt: iso(NOW + MINUTE) })
   })
 
@@ -115,7 +121,7 @@ function take(queue: Queue, { what, formId, nth }: Step, at: number, record: num
   if (what === 'enqueue' && !open) return queued(queue, { formId, at, lastsMs: 5 * MINUTE, record })
   if (what === 'offer' && open) return { queue: offer(queue, open, moment(at)), facts: [] }
   if (what === 'confirm' && row) {
-    return confirm(queue, { queuedId: row.id, visitId: uuid(record), received: iso(at) })
+    return confirm(queue, { queuedId: row.id, visitId: uuid(record), received: iso(at), environment: 'P' })
   }
   if (what === 'cancel' && open?.state === 'waiting') return cancel(queue, open, moment(at))
   return expireDue(queue, moment(at))

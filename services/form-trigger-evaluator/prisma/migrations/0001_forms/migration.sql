@@ -45,6 +45,8 @@ CREATE TABLE queue (
   -- UUIDv5 of record id, received and form id: a record that is processed twice cannot queue a form twice.
   id               uuid NOT NULL,
   form_id          text NOT NULL,
+  -- The environment of the cause's key.
+  environment      text NOT NULL CHECK (environment IN ('P', 'T')),
   state            text NOT NULL CHECK (state IN ('waiting', 'offered', 'delivered', 'expired', 'cancelled')),
   priority         bigint NOT NULL,
   queued_at        timestamptz(3) NOT NULL,
@@ -54,6 +56,10 @@ CREATE TABLE queue (
   shown_at         timestamptz(3),
   -- The visit at which it was shown.
   visit_id         uuid,
+  -- The answers to the form: when the first one with an element and the one that ended the form were received.
+  started_at       timestamptz(3),
+  ended_at         timestamptz(3),
+  answer_status    text CHECK (answer_status IN ('partial', 'finished', 'dismissed')),
   -- The record that matched a trigger, and the revision of the organization's configuration at that moment.
   cause_id         uuid NOT NULL,
   -- The offset of that record in the partition: an erasure deletes rows that earlier records queued.
