@@ -216,14 +216,18 @@ describe('nextvisit', () => {
   })
 
   it('accepts the demo file when its keys are set', async () => {
-    const createKey = async (kind: string) => {
-      const { stdout } = await nextvisit(['keys', 'create', '--kind', kind, '--environment', 'P'])
+    const createKey = async (kind: string, environment: string) => {
+      const { stdout } = await nextvisit(['keys', 'create', '--kind', kind, '--environment', environment])
       return /nv_\S+/.exec(stdout)?.[0] ?? ''
     }
-    const [admin, sdk] = [await createKey('admin'), await createKey('sdk')]
     const without = await nextvisit(['apply', DEMO])
     expect(without.stderr).toMatch(/demo-workspace\.yaml:\d+: .*the environment variable DEMO_ADMIN_KEY is not set/)
-    const ended = await nextvisit(['apply', DEMO], { DEMO_ADMIN_KEY: admin, DEMO_SDK_KEY: sdk })
+    const ended = await nextvisit(['apply', DEMO], {
+      DEMO_ADMIN_KEY: await createKey('admin', 'P'),
+      DEMO_SDK_KEY: await createKey('sdk', 'P'),
+      DEMO_TEST_ADMIN_KEY: await createKey('admin', 'T'),
+      DEMO_TEST_SDK_KEY: await createKey('sdk', 'T'),
+    })
     expect(ended.stderr).toContain('KAFKA_BROKERS is not set')
   })
 

@@ -39,6 +39,8 @@ export async function writeConnectionFile(
     environment: {
       DEMO_ADMIN_KEY: secrets.adminKey,
       DEMO_SDK_KEY: secrets.sdkKey,
+      DEMO_TEST_ADMIN_KEY: secrets.testAdminKey,
+      DEMO_TEST_SDK_KEY: secrets.testSdkKey,
       KAFKA_PARTITIONS: inheritedEnvironment()['KAFKA_PARTITIONS'] || undefined,
     },
   }

@@ -18,6 +18,8 @@ function given(environment: NodeJS.ProcessEnv): ServicesOptions {
     secrets: {
       adminKey: '',
       sdkKey: '',
+      testAdminKey: '',
+      testSdkKey: '',
       internalToken: '',
       secretKey: '',
       databasePassword: '',

@@ -7,6 +7,9 @@ import { createApiKey } from '@nextvisit/domain'
 export interface StackSecrets {
   readonly adminKey: string
   readonly sdkKey: string
+  /** Keys of the demo that do not count: *Try it* uses them. */
+  readonly testAdminKey: string
+  readonly testSdkKey: string
   /** Value of NEXTVISIT_SECRET_KEY. */
   readonly secretKey: string
   readonly internalToken: string
@@ -43,6 +46,8 @@ function makeSecrets(): StackSecrets {
   return {
     adminKey: createApiKey('admin', 'P', randomBytes(32)),
     sdkKey: createApiKey('sdk', 'P', randomBytes(32)),
+    testAdminKey: createApiKey('admin', 'T', randomBytes(32)),
+    testSdkKey: createApiKey('sdk', 'T', randomBytes(32)),
     secretKey: randomBytes(32).toString('hex'),
     internalToken: randomBytes(32).toString('base64url'),
     databasePassword: randomBytes(24).toString('base64url'),
@@ -56,6 +61,8 @@ export function demoKeysFileIn(folder: string): string {
   return path.join(folder, 'demo-keys.json')
 }
 
-export async function writeDemoKeys(folder: string, { adminKey, sdkKey }: StackSecrets): Promise<void> {
-  await writeFile(demoKeysFileIn(folder), `${JSON.stringify({ admin: adminKey, sdk: sdkKey })}\n`, { mode: 0o600 })
+export async function writeDemoKeys(folder: string, secrets: StackSecrets): Promise<void> {
+  const { adminKey: admin, sdkKey: sdk, testAdminKey: testAdmin, testSdkKey: testSdk } = secrets
+  const keys = { admin, sdk, testAdmin, testSdk }
+  await writeFile(demoKeysFileIn(folder), `${JSON.stringify(keys)}\n`, { mode: 0o600 })
 }

@@ -20,6 +20,8 @@ export async function readWorkspace(file: string, secrets: StackSecrets): Promis
     ...inheritedEnvironment(),
     DEMO_ADMIN_KEY: secrets.adminKey,
     DEMO_SDK_KEY: secrets.sdkKey,
+    DEMO_TEST_ADMIN_KEY: secrets.testAdminKey,
+    DEMO_TEST_SDK_KEY: secrets.testSdkKey,
     NEXTVISIT_SECRET_KEY: secrets.secretKey,
   })
   if (parsed.outcome === 'ok') return parsed

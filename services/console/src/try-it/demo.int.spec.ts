@@ -7,7 +7,12 @@ import { hashApiKey } from '@nextvisit/domain'
 import { expect, it, onTestFinished } from 'vitest'
 import { createFindDemo } from './demo.ts'
 
-const keys = { admin: 'nv_admin_P_secret', sdk: 'nv_sdk_P_public' }
+const keys = {
+  admin: 'nv_admin_P_secret',
+  sdk: 'nv_sdk_P_public',
+  testAdmin: 'nv_admin_T_secret',
+  testSdk: 'nv_sdk_T_public',
+}
 const backend = { name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(keys.admin) } as const
 const lookups = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop', keys: [backend] }] })])
 const catalog = async () => ({ ...lookups, projects: () => [...lookups.projects()] })

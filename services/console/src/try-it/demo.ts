@@ -4,12 +4,12 @@ import { hashApiKey } from '@nextvisit/domain'
 import { z } from 'zod'
 import type { Dependencies } from '../dependencies.ts'
 
-const DemoKeys = z.object({ admin: z.string(), sdk: z.string() })
+const DemoKeys = z.object({ admin: z.string(), sdk: z.string(), testAdmin: z.string(), testSdk: z.string() })
 
 const DAMAGED =
   "CONSOLE_DEMO_KEYS_FILE does not contain the demo's keys, so Try it is not offered. Remove the file and run nextvisit demo, which creates new keys."
 
-/** The demo's project and its keys. */
+/** The demo's project and its keys. Test keys do not count against the plan, and their answers are counted apart. */
 export interface Demo {
   readonly project: CatalogProject
   readonly keys: z.infer<typeof DemoKeys>

@@ -14,7 +14,10 @@ const ANSWER_WITHIN_MS = 5_000
 const NO_DEMO = refuse(404, 'no-demo', 'The demo is not loaded, so there are no keys to try.')
 const NO_GATEWAY = refuse(503, 'no-answer', 'The gateway does not answer. The Overview says what to do.')
 
-/** Requests with the demo's keys, which never leave the server. */
+/** Keys of the demo by the kind that a route accepts. */
+const KEYS = { admin: 'testAdmin', sdk: 'testSdk' } as const
+
+/** Requests with the demo's test keys, which never leave the server. */
 export function createTryItRoutes({ findDemo, gatewayUrl }: TryItParts) {
   async function send(
     route: RouteSignature,
@@ -26,7 +29,7 @@ export function createTryItRoutes({ findDemo, gatewayUrl }: TryItParts) {
     const text = JSON.stringify(body, null, 2)
     const response = await fetch(new URL(path, gatewayUrl), {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-api-key': demo.keys[key] },
+      headers: { 'content-type': 'application/json', 'x-api-key': demo.keys[KEYS[key]] },
       body: text,
       signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
     }).catch(() => undefined)
@@ -44,5 +47,6 @@ export function createTryItRoutes({ findDemo, gatewayUrl }: TryItParts) {
     tryIdentify: ({ userName, plan }) => send(ROUTES.identifyUser, { userName, userAttributes: { $set: { plan } } }),
     tryTrack: (body) => send(ROUTES.trackEvent, body),
     tryVisit: (body) => send(ROUTES.visit, body),
+    tryAnswer: (body) => send(ROUTES.giveSdkAnswers, body),
   })
 }

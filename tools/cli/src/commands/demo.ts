@@ -21,7 +21,7 @@ interface DemoFlags {
   readonly keysFile: string
 }
 
-const DemoKeys = z.object({ admin: z.string(), sdk: z.string() })
+const DemoKeys = z.object({ admin: z.string(), sdk: z.string(), testAdmin: z.string(), testSdk: z.string() })
 type DemoKeys = z.infer<typeof DemoKeys>
 
 export function createCommand(): Command {
@@ -47,7 +47,13 @@ export async function demo({ gateway, keysFile }: DemoFlags, topic: string = TOP
   const env = readEnvironment()
   const keys = await readOrMakeKeys(keysFile)
   const text = await readFile(DEMO_WORKSPACE, 'utf8')
-  const parsed = parseWorkspaceFile(text, { ...env, DEMO_ADMIN_KEY: keys.admin, DEMO_SDK_KEY: keys.sdk })
+  const parsed = parseWorkspaceFile(text, {
+    ...env,
+    DEMO_ADMIN_KEY: keys.admin,
+    DEMO_SDK_KEY: keys.sdk,
+    DEMO_TEST_ADMIN_KEY: keys.testAdmin,
+    DEMO_TEST_SDK_KEY: keys.testSdk,
+  })
   if (parsed.outcome !== 'ok') throw new CliError(`${DEMO_WORKSPACE} is invalid; nextvisit apply lists its errors.`)
   const applied = await applyWorkspace({
     connection: logConnection(env),
@@ -74,7 +80,12 @@ async function readOrMakeKeys(file: string): Promise<DemoKeys> {
       })
     }
   }
-  const keys = { admin: createApiKey('admin', 'P', randomBytes(32)), sdk: createApiKey('sdk', 'P', randomBytes(32)) }
+  const keys: DemoKeys = {
+    admin: createApiKey('admin', 'P', randomBytes(32)),
+    sdk: createApiKey('sdk', 'P', randomBytes(32)),
+    testAdmin: createApiKey('admin', 'T', randomBytes(32)),
+    testSdk: createApiKey('sdk', 'T', randomBytes(32)),
+  }
   await writeFile(file, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 })
   return keys
 }
