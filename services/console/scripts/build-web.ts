@@ -8,8 +8,9 @@ import { selectProductionBuild } from './config.ts'
 const folder = path.resolve(import.meta.dirname, '..')
 const generated = path.join(folder, 'generated')
 const stamp = path.join(generated, 'web.sha256')
-/** The pages, the code that they share with the server, the exact versions of the build tools, and the runbooks. */
-const SOURCES = ['web', 'src', 'package.json', 'scripts', '../../docs/runbooks']
+const WEB_FORM = '../../packages/web-form/src'
+/** The pages, the code that they share with others, the exact versions of the build tools, and the runbooks. */
+const SOURCES = ['web', 'src', 'package.json', 'scripts', WEB_FORM, '../../docs/runbooks']
 
 async function filesOf(source: string): Promise<readonly string[]> {
   const whole = path.join(folder, source)
@@ -38,6 +39,8 @@ async function build(): Promise<void> {
     // Addresses are relative to `<base>`, which the server sets.
     base: './',
     plugins: [react()],
+    // The package is built only when it is published.
+    resolve: { alias: { '@nextvisit/web-form': path.join(folder, WEB_FORM, 'index.ts') } },
     logLevel: 'warn',
     build: {
       outDir: path.join(generated, 'web'),

@@ -43,6 +43,8 @@ export const API_ROUTES = {
 
   listForms: { method: 'GET', path: 'forms/:organization/:project' },
   readForm: { method: 'GET', path: 'forms/:organization/:project/:formId' },
+  readFormQueue: { method: 'GET', path: 'forms/:organization/:project/:formId/queue' },
+  readFormContent: { method: 'GET', path: 'forms/:organization/:project/:formId/content' },
   readSimulation: { method: 'GET', path: 'simulation' },
   startSimulation: { method: 'POST', path: 'simulation/start' },
   stopSimulation: { method: 'POST', path: 'simulation/stop' },
@@ -72,6 +74,7 @@ export const API_ROUTES = {
   tryIdentify: { method: 'POST', path: 'try/identify' },
   tryTrack: { method: 'POST', path: 'try/track' },
   tryVisit: { method: 'POST', path: 'try/visit' },
+  tryAnswer: { method: 'POST', path: 'try/answer' },
 } as const
 
 export type ApiName = keyof typeof API_ROUTES

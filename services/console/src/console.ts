@@ -4,7 +4,7 @@ import { addressesVariable, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
 import type { ApiName } from './api-routes.ts'
-import { createKnownCatalog } from './catalog/known-catalog.ts'
+import { createKnownCatalog, createKnownContents } from './catalog/known-catalog.ts'
 import { createCatalogRoutes } from './catalog/routes.ts'
 import type { ConsoleConfig } from './config.ts'
 import { createDeadLetterRoutes } from './dead-letters/routes.ts'
@@ -68,6 +68,7 @@ export async function createConsole(parts: ConsoleParts) {
     connection,
     keyRing: parts.keyRing,
     catalog: createKnownCatalog(connection),
+    contents: createKnownContents(connection),
     partitionCount: parts.kafka.partitions.keyPartitions,
     nowMs,
     logger,

@@ -1,8 +1,20 @@
-import { Instant, OpenCountsAnswer, OpenFormRow, projectFields, SlugId, Uuid } from '@nextvisit/contracts'
+import {
+  Instant,
+  LocalizedContent,
+  OpenCountsAnswer,
+  OpenFormRow,
+  projectFields,
+  SlugId,
+  Uuid,
+} from '@nextvisit/contracts'
 import { z } from 'zod'
 import { cursorOf } from '../http/cursor.ts'
 import { defineRoute } from '../http/define-route.ts'
 import { MAX_SEARCH_CHARACTERS } from '../shared-with-pages.ts'
+
+/** A language tag of a form is shorter. */
+const MAX_LANGUAGE_CHARACTERS = 35
+const FormPath = z.strictObject({ ...projectFields, formId: SlugId })
 
 const hours = z.enum(['1', '24']).default('24').transform(Number)
 
@@ -64,22 +76,46 @@ export const formsApi = {
       total: z.number().int(),
     }),
   }),
+  /** The form in the workspace file. */
   readForm: defineRoute({
     role: 'viewer',
-    input: z.strictObject({ ...projectFields, formId: SlugId, hours, after: OpenRowCursor.optional() }),
-    answer: FormSummary.extend({
-      period: CountedPeriod,
-      /** From the workspace file, in words. */
+    input: FormPath,
+    answer: FormSummary.pick({ formId: true, name: true, state: true }).extend({
+      /** In words. */
       triggers: z.array(z.string()),
       audience: z.string().nullable(),
       startsAt: Instant.nullable(),
       endsAt: Instant.nullable(),
       /** Conditions for queueing and showing the form. */
       settings: z.array(z.strictObject({ name: z.string(), words: z.string() })),
+    }),
+  }),
+  /** The gates that stopped the form, and the users that it waits for. */
+  readFormQueue: defineRoute({
+    role: 'viewer',
+    input: FormPath.extend({ hours, after: OpenRowCursor.optional() }),
+    answer: FormSummary.pick({ figures: true, open: true }).extend({
+      period: CountedPeriod,
       /** One page of open rows, oldest first. */
       rows: z.array(WaitingRow),
       /** `after` of the next page. */
       next: z.string().nullable(),
+    }),
+  }),
+  /** The questions of a form in one language: the default one if it has no `language`. */
+  readFormContent: defineRoute({
+    role: 'viewer',
+    input: FormPath.extend({ language: z.string().max(MAX_LANGUAGE_CHARACTERS).optional() }),
+    answer: z.strictObject({
+      /** null: the form has none, or is not in the workspace. */
+      content: z
+        .strictObject({
+          revision: z.number().int(),
+          languages: z.array(z.string()),
+          language: z.string(),
+          localized: LocalizedContent,
+        })
+        .nullable(),
     }),
   }),
 }

@@ -20,7 +20,7 @@ export function periodOf(
   processes: readonly ProcessSteps[],
   hours: number,
   nowMs: number,
-): Answer<'readForm'>['period'] | undefined {
+): Answer<'readFormQueue'>['period'] | undefined {
   const begins = processes.flatMap((steps) => steps?.since ?? []).toSorted()
   const [since, completeSince] = [begins[0], begins.at(-1)]
   if (since === undefined || completeSince === undefined) return undefined
@@ -56,6 +56,11 @@ export function stateOf(form: Form | undefined, nowMs: number): FormSummary['sta
   return form.endsAt !== undefined && Date.parse(form.endsAt) <= nowMs ? 'over' : 'live'
 }
 
+/** Returns the open rows of the form at this index of the question. */
+export function openOf({ forms }: OpenCountsAnswer, index: number): FormSummary['open'] {
+  return forms[index] ?? { count: 0, isMore: false, oldestAt: null }
+}
+
 interface FormParts {
   readonly formId: string
   /** undefined: not in the workspace. */
@@ -73,6 +78,6 @@ export function formSummaryOf({ formId, form, processes, open, index, nowMs }: F
     name: form?.name ?? null,
     state: stateOf(form, nowMs),
     figures: figuresOf(processes, index),
-    open: open.forms[index] ?? { count: 0, isMore: false, oldestAt: null },
+    open: openOf(open, index),
   }
 }

@@ -8,8 +8,9 @@ import { maskFor, revealedName } from '../http/mask.ts'
 import type { Session } from '../http/sessions.ts'
 import { noAnswerOf } from '../services.ts'
 import { formsApi } from './api.ts'
+import { contentIn, createReadContent } from './form-content.ts'
 import { formSettingsOf } from './form-settings.ts'
-import { formSummaryOf, periodOf } from './form-summary.ts'
+import { figuresOf, formSummaryOf, openOf, periodOf, stateOf } from './form-summary.ts'
 import { shortened } from './shortened.ts'
 
 /** Maximum count of open forms: of each form of a list, and of a form alone. */
@@ -21,12 +22,14 @@ const NO_EVALUATOR = noAnswerOf('form-trigger-evaluator')
 
 export function createFormRoutes({
   catalog,
+  contents,
   evaluator,
   evaluators,
   projector,
   nowMs,
-}: Pick<Dependencies, 'catalog' | 'evaluator' | 'evaluators' | 'projector' | 'nowMs'>) {
+}: Pick<Dependencies, 'catalog' | 'contents' | 'evaluator' | 'evaluators' | 'projector' | 'nowMs'>) {
   const inProject = createInProject(catalog)
+  const readContent = createReadContent(contents)
   const readSteps = (query: FormStepsQuery, signal: AbortSignal) =>
     Promise.all(
       evaluators.map(async ({ readFormSteps }) => {
@@ -68,8 +71,20 @@ export function createFormRoutes({
         total: all.length,
       })
     }),
-    readForm: inProject(async ({ config }, { formId, hours, after, ...path }, session, signal) => {
+    readForm: inProject(({ config }, { formId }) => {
       const form = config.forms.find(({ id }) => id === formId)
+      return answered({
+        formId,
+        name: form?.name ?? null,
+        state: stateOf(form, nowMs()),
+        triggers: (form?.triggers ?? []).map(triggerInWords).map(shortened),
+        audience: form?.audience ? shortened(treeInWords(form.audience)) : null,
+        startsAt: parseInstant(form?.startsAt),
+        endsAt: parseInstant(form?.endsAt),
+        settings: form ? formSettingsOf(form, config) : [],
+      })
+    }),
+    readFormQueue: inProject(async (_project, { formId, hours, after, ...path }, session, signal) => {
       const query = { ...path, formIds: [formId] }
       const [processes, open, page] = await Promise.all([
         readSteps({ ...query, hours }, signal),
@@ -82,16 +97,17 @@ export function createFormRoutes({
       if (page.outcome === 'refused') return page
       const { rows, next } = page.answer
       return answered({
-        ...formSummaryOf({ formId, form, processes, open: open.answer, index: 0, nowMs: nowMs() }),
+        figures: figuresOf(processes, 0),
+        open: openOf(open.answer, 0),
         period,
-        triggers: (form?.triggers ?? []).map(triggerInWords).map(shortened),
-        audience: form?.audience ? shortened(treeInWords(form.audience)) : null,
-        startsAt: parseInstant(form?.startsAt),
-        endsAt: parseInstant(form?.endsAt),
-        settings: form ? formSettingsOf(form, config) : [],
         rows: await withNames(rows, path, session, signal),
         next: next && formatCursor(next.queuedAt, next.queuedId),
       })
+    }),
+    readFormContent: inProject(async (project, { formId, language }) => {
+      const current = await readContent(project, formId)
+      if (current.outcome === 'refused') return current
+      return answered({ content: current.answer ? contentIn(current.answer, language) : null })
     }),
   })
 }

@@ -27,6 +27,7 @@ import { Simulation } from '../simulation/simulation.tsx'
 import { TryIt } from '../try-it/try-it.tsx'
 import { FindUser } from '../users/find-user.tsx'
 import { User } from '../users/user.tsx'
+import { formSearchOf } from './form-search.ts'
 import { hoursOf, pageOf, text, whole } from './search-values.ts'
 import { Shell } from './shell.tsx'
 
@@ -138,10 +139,7 @@ const form = createRoute({
   path: '/forms/$organization/$project/$formId',
   component: Form,
   staticData: { title: 'Form' },
-  validateSearch: (search): Pick<FormsSearch, 'hours'> & { readonly after?: string | undefined } => ({
-    ...hoursOf(search),
-    after: text(search['after']),
-  }),
+  validateSearch: formSearchOf,
 })
 
 const segments = createRoute({

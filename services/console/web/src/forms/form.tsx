@@ -1,28 +1,26 @@
+import * as Tabs from '@radix-ui/react-tabs'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useParams, useSearch } from '@tanstack/react-router'
-import { Fragment } from 'react'
-import type { Answer } from '../../../src/api-routes.ts'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { pageQuery } from '../app/api.ts'
-import { figure } from '../components/figures.ts'
-import { EmptyCard } from '../components/notes.tsx'
-import { right, TableCard } from '../components/table-card.tsx'
-import { Time } from '../components/time.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
 import { ProjectCrumbs } from '../components/with-project.tsx'
+import { FormQueue } from './form-queue.tsx'
 import { FormState } from './form-state.tsx'
-import { Funnel } from './funnel.tsx'
-import { PeriodNote, PeriodSwitch } from './period.tsx'
-import { Share } from './share.tsx'
-import { Waiting } from './waiting.tsx'
+import { Preview } from './preview.tsx'
 
 const ROUTE = '/forms/$organization/$project/$formId'
+const TABS = [
+  { tab: 'queue', label: 'Gates and queue' },
+  { tab: 'preview', label: 'Preview' },
+] as const
 
-/** One form: its funnel, the gates that stopped it, and the users that it waits for. */
+/** One form. Each tab loads separately, so a silent service affects only its own. */
 export function Form() {
   const path = useParams({ from: ROUTE })
   const { organization, project, formId } = path
-  const { hours, after } = useSearch({ from: ROUTE })
-  const query = useQuery(pageQuery('readForm', { ...path, hours: hours === 1 ? '1' : '24', after }))
+  const { tab = 'queue', hours } = useSearch({ from: ROUTE })
+  const navigate = useNavigate()
+  const query = useQuery(pageQuery('readForm', path))
   const { data } = query
   return (
     <>
@@ -38,89 +36,32 @@ export function Form() {
       </header>
       <WithAnswer query={query} name="the form">
         {(form) => (
-          <>
-            <Settings form={form} />
-            <div className="filters">
-              <PeriodNote period={form.period} />
-              <PeriodSwitch hours={hours} />
-            </div>
-            <div className="columns">
-              <Funnel figures={form.figures} />
-              <Gates figures={form.figures} />
-            </div>
-            <Waiting form={form} path={path} after={after} />
-          </>
+          <Tabs.Root
+            value={tab}
+            onValueChange={(next) =>
+              void navigate({
+                to: '.',
+                replace: true,
+                search: (now) => ({ ...now, tab: TABS.find((one) => one.tab === next)?.tab, after: undefined }),
+              })
+            }
+          >
+            <Tabs.List className="tabs" aria-label="About this form">
+              {TABS.map((one) => (
+                <Tabs.Trigger key={one.tab} value={one.tab}>
+                  {one.label}
+                </Tabs.Trigger>
+              ))}
+            </Tabs.List>
+            <Tabs.Content value="queue">
+              <FormQueue path={path} form={form} />
+            </Tabs.Content>
+            <Tabs.Content value="preview">
+              <Preview path={path} />
+            </Tabs.Content>
+          </Tabs.Root>
         )}
       </WithAnswer>
     </>
-  )
-}
-
-/** Settings of the workspace file that explain the figures. */
-function Settings({
-  form: { state, triggers, audience, startsAt, endsAt, settings },
-}: {
-  readonly form: Answer<'readForm'>
-}) {
-  if (state === 'gone')
-    return (
-      <p className="note">The workspace does not contain this form. If it was removed, waiting forms were cancelled.</p>
-    )
-  return (
-    <dl className="settings">
-      <dt>Triggers</dt>
-      <dd>{triggers.length === 0 ? 'none, so nothing queues this form' : triggers.join(', or ')}</dd>
-      <dt>Audience</dt>
-      <dd>{audience ?? 'all users'}</dd>
-      {(startsAt ?? endsAt) !== null && (
-        <>
-          <dt>Live</dt>
-          <dd>
-            {startsAt && (
-              <>
-                from <Time at={startsAt} />{' '}
-              </>
-            )}
-            {endsAt && (
-              <>
-                until <Time at={endsAt} />
-              </>
-            )}
-          </dd>
-        </>
-      )}
-      {settings.map(({ name, words }) => (
-        <Fragment key={name}>
-          <dt>{name}</dt>
-          <dd>{words}</dd>
-        </Fragment>
-      ))}
-    </dl>
-  )
-}
-
-function Gates({ figures: { matched, stopped } }: Pick<Answer<'readForm'>, 'figures'>) {
-  if (stopped.length === 0)
-    return (
-      <EmptyCard title="Gates that stopped it">
-        {matched === 0
-          ? 'No trigger of the form matched in this period, so no gate was checked.'
-          : 'None: every gate passed whenever a trigger matched.'}
-      </EmptyCard>
-    )
-  return (
-    <TableCard title="Gates that stopped it" columns={['Reason', right('Times'), right('Share')]}>
-      {stopped.map(({ reason, words, count }) => (
-        <tr key={reason}>
-          <th scope="row">
-            {reason}
-            <p className="quiet">{words}</p>
-            <Share value={count} of={matched} kind="off" />
-          </th>
-          <td className="right num">{figure(count)}</td>
-          <td className="right num">{figure((count / matched) * 100)} %</td>
-        </tr>
-      ))}
-    </TableCard>
   )
 }

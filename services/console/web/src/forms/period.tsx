@@ -24,7 +24,7 @@ export function PeriodSwitch({ hours }: { readonly hours: Hours }) {
 }
 
 /** Origin of the figures, their start, and their gaps. */
-export function PeriodNote({ period }: { readonly period: Answer<'readForm'>['period'] }) {
+export function PeriodNote({ period }: { readonly period: Answer<'readFormQueue'>['period'] }) {
   const { since, completeSince, isWhole, processes, answering } = period
   return (
     <p className={isWhole ? 'quiet source' : 'note warning'}>

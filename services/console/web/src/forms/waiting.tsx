@@ -8,7 +8,7 @@ import { TableCard } from '../components/table-card.tsx'
 import { openCount } from './form-state.tsx'
 
 interface WaitingProps {
-  readonly form: Pick<Answer<'readForm'>, 'open' | 'rows' | 'next'>
+  readonly form: Pick<Answer<'readFormQueue'>, 'open' | 'rows' | 'next'>
   readonly path: ProjectRef
   readonly after: string | undefined
 }

@@ -28,12 +28,7 @@ export function Step<Name extends TryName>({ number, title, about, name, input, 
   return (
     <li className="card step">
       <form onSubmit={withoutReload(() => request.mutate())}>
-        <h2>
-          <span className="number" aria-hidden="true">
-            {number}
-          </span>
-          {title}
-        </h2>
+        <StepTitle number={number} title={title} />
         <p className="quiet">{about}</p>
         {children}
         <button type="submit" className="primary" disabled={request.isPending}>
@@ -46,12 +41,24 @@ export function Step<Name extends TryName>({ number, title, about, name, input, 
   )
 }
 
-function Exchange({ answer }: { readonly answer: TryAnswer }) {
+export function StepTitle({ number, title }: Pick<StepProps<TryName>, 'number' | 'title'>) {
+  return (
+    <h2>
+      <span className="number" aria-hidden="true">
+        {number}
+      </span>
+      {title}
+    </h2>
+  )
+}
+
+/** A request, and the gateway's answer. */
+export function Exchange({ answer }: { readonly answer: TryAnswer }) {
   const { request, status, body } = answer
   return (
     <>
       <h3>
-        POST {request.path} <span className="quiet">({request.key} key)</span>
+        POST {request.path} <span className="quiet">({request.key} test key)</span>
       </h3>
       <pre>{request.body}</pre>
       <h3>
@@ -106,7 +113,7 @@ function indented(json: string): string {
 }
 
 /** Parses JSON; undefined if it is none. */
-function parsed(json: string): unknown {
+export function parsed(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch {

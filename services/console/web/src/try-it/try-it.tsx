@@ -1,6 +1,6 @@
 import { skipToken, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import {
   DEMO_PLANS,
   MAX_EVENT_NAME_CHARACTERS,
@@ -8,6 +8,7 @@ import {
   unitsOf,
 } from '../../../src/shared-with-pages.ts'
 import type { TryAnswer } from '../../../src/try-it/api.ts'
+import { AnswerStep, offerOf } from './answer-step.tsx'
 import { Step } from './step.tsx'
 
 /**
@@ -16,7 +17,7 @@ import { Step } from './step.tsx'
  */
 const TRIED_NAME = ['tried-name']
 
-/** Identify, track, visit: the product in three steps, with the demo's keys. */
+/** Identify, track, visit, answer: the product in four steps, with the demo's test keys. */
 export function TryIt() {
   const client = useQueryClient()
   const { data: entered } = useQuery<string>({ queryKey: TRIED_NAME, queryFn: skipToken, gcTime: Infinity })
@@ -28,7 +29,8 @@ export function TryIt() {
         <h1>Try it</h1>
         <p className="quiet">
           Your server tells Nextvisit who a user is and what they did. A form that matches waits for the user's next
-          visit. These requests go to the gateway of this installation, with the demo's keys.
+          visit. These requests go to the gateway of this installation, with the demo's test keys: results count test
+          answers apart.
         </p>
       </header>
       <label className="try-user">
@@ -50,7 +52,14 @@ function Steps({ userName }: { readonly userName: string }) {
   const [plan, setPlan] = useState<(typeof DEMO_PLANS)[number]>('pro')
   const [eventName, setEventName] = useState('Checkout Completed')
   const [last, setLast] = useState<{ readonly userName: string; readonly user: TryAnswer['user'] }>()
+  const [visit, setVisit] = useState<{ readonly userName: string; readonly answer: TryAnswer }>()
   const onAnswer = ({ user }: TryAnswer) => setLast({ userName, user })
+  const onVisit = (answer: TryAnswer) => {
+    onAnswer(answer)
+    setVisit({ userName, answer })
+  }
+  const visited = visit?.userName === userName ? visit.answer : undefined
+  const offer = useMemo(() => visited && offerOf(visited), [visited])
   return (
     <>
       {/* Answers about one user must not remain under another name. */}
@@ -98,8 +107,9 @@ function Steps({ userName }: { readonly userName: string }) {
           about="The user's next visit, which the SDK in a page reports, gets the form once."
           name="tryVisit"
           input={{ userName }}
-          onAnswer={onAnswer}
+          onAnswer={onVisit}
         />
+        <AnswerStep number={4} userName={userName} offer={offer} project={visited?.user} />
       </ol>
       {last?.userName === userName && <UserLinks {...last} />}
     </>
