@@ -18,7 +18,7 @@ const isIdentified = ({ status }: Call) => status === 200
 const isOwnEvent = (value: TopicRecord['value']) =>
   value['organization'] === ORGANIZATION && value['type'] === 'EventTracked'
 
-/** Tests leases in the stack of the races, before the races. */
+/** Tests leases in the stack of the races, after the races. */
 export function describeLeasedRoom(stackOf: () => RaceStack): void {
   describe(`a busy organization with room for ${ROOM} events, over two gateways and two processes of metering (decision 0017)`, () => {
     it('accepts exactly as many events as there is room for, some of them from leases, and counts each', {

@@ -26,6 +26,7 @@ const pidOf =
   ({ processes }: RaceStack) =>
     processes().get(name)?.pid
 
+/** The first ones leave reservations behind, which services drop after a minute, while the other faults strike. */
 export const FAULTS: readonly RaceFault[] = [
   {
     id: 'gateway-killed',
@@ -54,6 +55,22 @@ export const FAULTS: readonly RaceFault[] = [
     heal: ({ proxy }) => proxy.onResponse(() => 'pass'),
     witness: ({ proxy }) => proxy.struck().lost,
   },
+  {
+    id: 'services-killed',
+    what: 'admission services killed',
+    when: 'limits reached',
+    strike: ({ killAdmissionServices }) => killAdmissionServices(),
+    witness: pidOf('metering-2'),
+    leavesUnchecked: true,
+  },
+  {
+    id: 'services-frozen',
+    what: 'admission services frozen',
+    when: 'limits reached',
+    strike: ({ signalAdmissionServices }) => signalAdmissionServices('SIGSTOP'),
+    heal: ({ signalAdmissionServices }) => signalAdmissionServices('SIGCONT'),
+    leavesUnchecked: true,
+  },
   { id: 'none', what: '', when: 'first answers', strike: () => undefined },
   {
     id: 'redis-emptied',
@@ -78,21 +95,5 @@ export const FAULTS: readonly RaceFault[] = [
       kill('redis', 'SIGKILL')
     },
     witness: pidOf('redis'),
-  },
-  {
-    id: 'services-killed',
-    what: 'admission services killed',
-    when: 'limits reached',
-    strike: ({ killAdmissionServices }) => killAdmissionServices(),
-    witness: pidOf('metering-2'),
-    leavesUnchecked: true,
-  },
-  {
-    id: 'services-frozen',
-    what: 'admission services frozen',
-    when: 'limits reached',
-    strike: ({ signalAdmissionServices }) => signalAdmissionServices('SIGSTOP'),
-    heal: ({ signalAdmissionServices }) => signalAdmissionServices('SIGCONT'),
-    leavesUnchecked: true,
   },
 ]
