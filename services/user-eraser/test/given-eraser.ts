@@ -20,6 +20,7 @@ import {
   createLogger,
   serveCalls,
 } from '@nextvisit/service-kit'
+import { compiledCode } from '@nextvisit/testing'
 import { freePort } from '@nextvisit/testing/own-parts'
 import { Registry } from 'prom-client'
 import { onTestFinished } from 'vitest'
@@ -77,6 +78,7 @@ export async function startEraser(options: EraserOptions) {
   const port = await freePort()
   const child = spawn(process.execPath, [path.join(import.meta.dirname, '../src/main.ts')], {
     env: {
+      ...compiledCode(),
       KAFKA_BROKERS: connection.brokers.join(','),
       KAFKA_PARTITIONS: String(PARTITIONS),
       USER_ERASER_DATABASE_URL: databaseUrl,

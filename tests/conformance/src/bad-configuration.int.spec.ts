@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
 import { consumers } from '@nextvisit/services'
+import { compiledCode } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 
 const SERVICES = path.resolve(import.meta.dirname, '../../../services')
@@ -10,7 +11,7 @@ describe('a service without configuration', () => {
     '%s ends with 2 and names every variable that it needs',
     (service) => {
       const main = path.join(SERVICES, service, 'src/main.ts')
-      const { status, stderr } = spawnSync(process.execPath, [main], { env: {}, encoding: 'utf8' })
+      const { status, stderr } = spawnSync(process.execPath, [main], { env: compiledCode(), encoding: 'utf8' })
       expect(stderr).toContain('KAFKA_BROKERS is not set: must be host:port')
       expect(stderr).toContain('INTERNAL_TOKEN is not set')
       expect(stderr, 'no stack').not.toMatch(/^ {4}at /m)

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { compiledCode } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 
@@ -52,7 +53,7 @@ const processes = ours.filter(([, { command }]) => command?.[0]?.endsWith('/main
 function faultsOf(main: string, environment: Service['environment']): readonly string[] {
   const env = Object.fromEntries(Object.entries(environment ?? {}).map(([name, value]) => [name, String(value)]))
   const { stderr } = spawnSync(process.execPath, [path.join(ROOT, main)], {
-    env: { ...env, LOG_LEVEL: 'none' },
+    env: { ...env, ...compiledCode(), LOG_LEVEL: 'none' },
     encoding: 'utf8',
   })
   return stderr.split('\n').filter((line) => line.startsWith('  '))

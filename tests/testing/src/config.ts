@@ -36,6 +36,12 @@ export function keepCompiledCode(folder: string): void {
   process.env['NODE_COMPILE_CACHE'] ??= folder
 }
 
+/** Returns the folder of {@link keepCompiledCode} for a process that otherwise inherits no variable: it starts in half the CPU time. */
+export function compiledCode(): Readonly<Record<string, string>> {
+  const folder = given('NODE_COMPILE_CACHE')
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder }
+}
+
 /** Halves the garbage collections of the Go programs that check lint and types, for less than 1 GB more memory. */
 export function collectLessInGo(): void {
   process.env['GOGC'] ??= '200'

@@ -1,4 +1,4 @@
-export { readPropertySettings } from './config.ts'
+export { compiledCode, readPropertySettings } from './config.ts'
 export * from './count-rows-read.ts'
 export * from './facts-as-records.ts'
 export * from './fault-proxy.ts'

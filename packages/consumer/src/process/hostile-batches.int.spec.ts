@@ -6,6 +6,7 @@ import { parseEnv } from 'node:util'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import { publishCompressed, spaces } from '@nextvisit/log/test/publish-compressed.ts'
+import { compiledCode } from '@nextvisit/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { givenEvents, type GivenLog, givenLog, partitionOf } from '../../test/given-log.ts'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
@@ -28,7 +29,7 @@ const ofAda = (eventName: string) => eventTracked({ userName: 'ada', eventName }
 function foldWithLimits({ topic, connection }: GivenLog, databaseUrl: string) {
   const [broker = ''] = connection.brokers
   const child = spawn(process.execPath, [PROGRAM, broker, topic, databaseUrl], {
-    env: { ...LIMITS },
+    env: { ...LIMITS, ...compiledCode() },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
