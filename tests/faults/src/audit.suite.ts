@@ -189,10 +189,9 @@ export function describeAudit(campaignOf: () => CampaignContext): void {
       const alarms = await eventually(halted, (rows) => rows.every(({ length }) => length > 0), 60_000)
       expect(alarms.flat()).toEqual(CONSUMER_NAMES.map(() => ({ code: 'BATCH_UNDECODABLE' })))
       expect(kindsOf(await recount())).toEqual(['checkpoints: behind'])
-      for (const service of CONSUMER_NAMES)
-        expect(
-          await nextvisit('dead-letters', 'set-aside', service, 'user-events', String(partition), offset),
-        ).toMatchObject({ exitCode: 0 })
+      const setAside = (service: string) =>
+        nextvisit('dead-letters', 'set-aside', service, 'user-events', String(partition), offset)
+      for (const { exitCode } of await Promise.all(CONSUMER_NAMES.map(setAside))) expect(exitCode).toBe(0)
       await atRest()
       const move = (by: number) =>
         queryRows(
