@@ -129,7 +129,8 @@ export const rollingRestart: Fault = {
 }
 
 export const processFaults: readonly Fault[] = [
-  ...named('kill', PARTS, ['gateway', 'form-trigger-evaluator', 'kafka', 'postgres'], (name) => ends(name, 'SIGKILL')),
+  // `pnpm test` kills Postgres in an erasure (erasure-faults.ts).
+  ...named('kill', PARTS, ['gateway', 'form-trigger-evaluator', 'kafka'], (name) => ends(name, 'SIGKILL')),
   ...named('terminate', ['gateway', ...CONSUMER_NAMES], [], (name) => ends(name, 'SIGTERM')),
   ...named('freeze', ['gateway'], [], (name) => freezes(name, FREEZE_MS)),
   ...named('freeze', ['kafka'], [], (name) => longOutage(freezes(name, OUTAGE_MS), HEAVY_PER_SECOND.refused)),
