@@ -10,7 +10,7 @@ import { callCarefully, eventually, readTopic, runPacedLoad, type ThrowAwayStack
 
 const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 const USERS = 100
-const EVENTS = 10_000
+const EVENTS = 5_000
 const REJECTED = 3
 const IMPORTED = USERS + EVENTS
 const READ = (IMPORTED + REJECTED).toLocaleString('en')
