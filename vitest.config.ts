@@ -28,14 +28,15 @@ export default defineConfig({
     projects: [
       { test: { ...specs('unit'), ...sharedModules, ...manyWorkers, testTimeout: 30_000 } },
       { test: { ...specs('int'), ...sharedModules, ...manyWorkers, ...partsForAll, ...patientHooks, testTimeout: 60_000 } },
-      // Each e2e spec starts a whole stack, so they run last. Three at a time would starve each other on two cores.
+      // Each e2e spec starts a whole stack, so they run last. Two at a time leave the cores idle while both wait for Kafka,
+      // sessions or processes; more than three starve each other on two cores.
       {
         test: {
           ...specs('e2e'),
           ...sharedModules,
           ...patientHooks,
           testTimeout: 180_000,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
