@@ -43,6 +43,7 @@ export {
 export { type EvaluatedForm, evaluateForms } from './forms/evaluate-forms.ts'
 export { compileForms, type FormIndex } from './forms/form-index.ts'
 export { describeComparison, gateSettingsOf, gatesNotChecked, reasonInWords } from './forms/gates/gates.ts'
+export { answerRow } from './forms/queue/answer-row.ts'
 export { chooseForm } from './forms/queue/choose-form.ts'
 export { queuedIdOf } from './forms/queue/form-ids.ts'
 export * from './forms/queue/form-steps.ts'

@@ -32,5 +32,8 @@ export const row: QueuedForm = {
   expiresAt: null,
   offeredAt: null,
   deliveredAt: null,
+  answerStatus: null,
+  startedAt: null,
+  endedAt: null,
   requestId: OTHER_REQUEST,
 }

@@ -113,13 +113,14 @@ export function toHistory({
 }
 
 /**
- * Selects open rows, rows that a `VisitAnswered` names, and rows that these records queued when they were processed before.
+ * Selects open rows, rows that a `VisitAnswered` or an answer names, and rows that these records queued when they were processed before.
  * Each kind has an index of its own. An `OR` would read all closed rows, which are many.
  */
 function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
-  const named = batch.flatMap(({ fact }) =>
-    fact.type === 'VisitAnswered' ? { ...refOf(fact), id: fact.queuedId } : [],
-  )
+  const named = batch.flatMap(({ fact }) => {
+    if (fact.type === 'VisitAnswered') return { ...refOf(fact), id: fact.queuedId }
+    return fact.type === 'AnswerGiven' ? { ...refOf(fact), id: fact.offerId } : []
+  })
   // An imported record queues no form.
   const causes = batch.flatMap(({ fact }) => ('imported' in fact ? [] : fact.id))
   return sql`

@@ -8,6 +8,7 @@ import {
   type Recorded,
 } from '@nextvisit/consumer'
 import {
+  type AnswerGiven,
   type EvaluatorReply,
   type EventTracked,
   type IdentifyRequested,
@@ -38,6 +39,7 @@ import { changeQueue, type DraftUser, type Draft, newUser } from './draft.ts'
 import { readRepliesTo } from './idempotent-outcomes.ts'
 import { loadDraft } from './load-draft.ts'
 import { outboxRowsOf } from './queue-rows.ts'
+import { recordAnswer } from './record-answer.ts'
 import { createQueueTicks } from './ticks.ts'
 import { saveDraft } from './save-draft.ts'
 
@@ -65,8 +67,8 @@ export function createProjection({
     evolve: {
       IdentifyRequested: evolveIdentify,
       EventTracked: evolveEvent,
-      AnswerGiven: 'ignored',
-      VisitAnswered: evolveAnswer,
+      AnswerGiven: evolveAnswerGiven,
+      VisitAnswered: evolveVisitAnswered,
       UserErased: evolveErased,
     },
     save: (draft) => ({ statements: saveDraft(draft), outbox: outboxRowsOf(draft.facts) }),
@@ -131,9 +133,15 @@ function evolveEvent(draft: Draft, record: Recorded<EventTracked>, context: Fold
 }
 
 /** Confirms an offer, however late the record is folded. A rebuild takes it from `form-events`. */
-function evolveAnswer(draft: Draft, record: Recorded<VisitAnswered>, { mode }: FoldContext): void {
+function evolveVisitAnswered(draft: Draft, record: Recorded<VisitAnswered>, { mode }: FoldContext): void {
   const user = userOf(draft, record)
   if (mode !== 'rebuild') changeQueue(draft, user, confirm(user.queue, record.fact))
+}
+
+/** Folds an answer to a form. A rebuild takes what it did to its row from `form-events`. */
+function evolveAnswerGiven(draft: Draft, record: Recorded<AnswerGiven>, { mode }: FoldContext): void {
+  const user = userOf(draft, record)
+  if (mode !== 'rebuild') recordAnswer(draft, user, record)
 }
 
 /**

@@ -78,7 +78,8 @@ function toWaitingForm({ id: queuedId, formId, queuedAt, showFrom, expiresAt, pr
 function toQueuedForm(row: QueueRow): QueuedForm {
   const { id: queuedId, formId, state, queuedAt, showFrom, expiresAt, offeredAt } = row
   const times = { queuedAt, showFrom, expiresAt, offeredAt, deliveredAt: row.shownAt }
-  return { queuedId, formId, state, ...times, requestId: row.causeId }
+  const { answerStatus, startedAt, endedAt } = row
+  return { queuedId, formId, state, ...times, answerStatus, startedAt, endedAt, requestId: row.causeId }
 }
 
 function toDecision(row: RowOf<typeof decisions>): object {

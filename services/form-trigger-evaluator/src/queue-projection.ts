@@ -35,7 +35,7 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
       FormDelivered: evolveRow,
       FormCancelled: evolveRow,
       FormExpired: evolveRow,
-      FormAnswered: 'ignored',
+      FormAnswered: evolveRow,
       QueueErased: 'ignored',
     },
     save: ({ stored, changed, erased }) => {

@@ -30,7 +30,7 @@ export function writeQueues({
   readonly inserted?: readonly (QueueRow & { readonly partition: number })[]
 }): readonly Sql[] {
   return [
-    ...queues.update(updated, ['state', 'offeredAt', 'shownAt', 'visitId']),
+    ...queues.update(updated, ['state', 'offeredAt', 'shownAt', 'visitId', 'startedAt', 'endedAt', 'answerStatus']),
     ...queues.insert(inserted),
     ...shownForms.upsert([...updated, ...inserted].flatMap((row) => shownBy(row, stored.get(row.id)))),
   ]

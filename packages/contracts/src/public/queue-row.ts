@@ -14,7 +14,7 @@ export const QueueRow = z.strictObject({
   id: Uuid,
   formId: SlugId,
   environment: Environment.describe("The environment of the cause's key."),
-  state: z.enum(['waiting', 'offered', 'delivered', 'expired', 'cancelled']),
+  state: z.enum(['waiting', 'offered', 'answered', 'delivered', 'expired', 'cancelled']),
   /** Higher is shown first. */
   priority: z.number().int(),
   queuedAt: Instant,
@@ -61,6 +61,9 @@ export const QueuedForm = z.strictObject({
   expiresAt: row.expiresAt,
   offeredAt: row.offeredAt,
   deliveredAt: row.shownAt,
+  answerStatus: row.answerStatus,
+  startedAt: row.startedAt,
+  endedAt: row.endedAt,
   requestId: row.causeId,
 })
 export type QueuedForm = z.infer<typeof QueuedForm>

@@ -134,8 +134,12 @@ function presenceOf(
   return form ? 'workspace' : 'removed'
 }
 
-/** Describes the state of a queued form in a sentence. */
-function rowInWords(
+/** Describes a queued form: its state, and the answer of the user, if there is one. */
+function rowInWords(row: QueuedForm, nowMs: number): string {
+  return [stateInWords(row, nowMs), ...answerInWords(row)].join(' ')
+}
+
+function stateInWords(
   { state, queuedAt, showFrom, offeredAt, deliveredAt, expiresAt }: QueuedForm,
   nowMs: number,
 ): string {
@@ -147,12 +151,27 @@ function rowInWords(
         : `Waiting for the user's next visit since ${queuedAt}${until}.`
     case 'offered':
       return `Offered to a visit at ${offeredAt}, which has not confirmed it yet.`
+    case 'answered':
+      return 'Answered before a visit had confirmed that it was shown.'
     case 'delivered':
       return `Shown at ${deliveredAt}.`
     case 'expired':
       return `Expired at ${expiresAt} before it was shown.`
     case 'cancelled':
       return `Cancelled, because the workspace removed or disabled the form. It was queued at ${queuedAt}.`
+  }
+}
+
+function answerInWords({ answerStatus, startedAt, endedAt }: QueuedForm): readonly string[] {
+  switch (answerStatus) {
+    case null:
+      return []
+    case 'partial':
+      return startedAt === null ? [] : [`The user began to answer at ${startedAt}.`]
+    case 'finished':
+      return [`The user finished it at ${endedAt}.`]
+    case 'dismissed':
+      return [`The user dismissed it at ${endedAt}.`]
   }
 }
 

@@ -38,6 +38,9 @@ const row: QueuedForm = {
   expiresAt: null,
   offeredAt: null,
   deliveredAt: null,
+  answerStatus: null,
+  startedAt: null,
+  endedAt: null,
   requestId: REQUEST,
 }
 
@@ -88,6 +91,26 @@ describe('the explanation of a form', () => {
     [{ showFrom: LATER }, 'waiting', `Waiting since ${QUEUED_AT}; may be shown from ${LATER}.`],
     [{ state: 'offered', offeredAt: AT }, 'offered', `Offered to a visit at ${AT}, which has not confirmed it yet.`],
     [{ state: 'delivered', deliveredAt: AT }, 'delivered', `Shown at ${AT}.`],
+    [
+      { state: 'delivered', deliveredAt: AT, answerStatus: 'partial', startedAt: LATER },
+      'delivered',
+      `Shown at ${AT}. The user began to answer at ${LATER}.`,
+    ],
+    [
+      { state: 'delivered', deliveredAt: AT, answerStatus: 'partial' },
+      'delivered',
+      `Shown at ${AT}.`,
+    ],
+    [
+      { state: 'delivered', deliveredAt: AT, answerStatus: 'finished', startedAt: AT, endedAt: LATER },
+      'delivered',
+      `Shown at ${AT}. The user finished it at ${LATER}.`,
+    ],
+    [
+      { state: 'answered', answerStatus: 'dismissed', endedAt: LATER },
+      'answered',
+      `Answered before a visit had confirmed that it was shown. The user dismissed it at ${LATER}.`,
+    ],
     [{ state: 'expired', expiresAt: AT }, 'expired', `Expired at ${AT} before it was shown.`],
     [
       { state: 'cancelled' },

@@ -154,7 +154,8 @@ export function whyNoForm(visitAt: string, queue: readonly QueuedForm[]): string
   return queue.length < MAX_QUEUED_FORMS ? 'none: no form was waiting for the user' : undefined
 }
 
-function wasOpen({ state, queuedAt, deliveredAt, expiresAt }: QueuedForm, at: string): boolean {
+function wasOpen({ state, queuedAt, deliveredAt, expiresAt, endedAt }: QueuedForm, at: string): boolean {
   if (state === 'cancelled' || queuedAt > at) return false
+  if (state === 'answered' && endedAt !== null && endedAt <= at) return false
   return (deliveredAt === null || deliveredAt > at) && (expiresAt === null || expiresAt > at)
 }

@@ -66,6 +66,9 @@ export function queuedLine({
   expiresAt,
   offeredAt,
   deliveredAt,
+  answerStatus,
+  startedAt,
+  endedAt,
 }: QueuedForm): string {
   const details = [
     `queued ${queuedAt}`,
@@ -73,6 +76,8 @@ export function queuedLine({
     expiresAt && `expires ${expiresAt}`,
     offeredAt && `offered ${offeredAt}`,
     deliveredAt && `delivered ${deliveredAt}`,
+    startedAt && `answered from ${startedAt}`,
+    endedAt && `${answerStatus} ${endedAt}`,
   ]
   return `${formId} ${state}: ${details.filter(Boolean).join(', ')}`
 }

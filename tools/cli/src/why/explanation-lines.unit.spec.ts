@@ -30,6 +30,9 @@ const row: QueuedForm = {
   expiresAt: null,
   offeredAt: null,
   deliveredAt: null,
+  answerStatus: null,
+  startedAt: null,
+  endedAt: null,
   requestId: 'r-1',
 }
 
@@ -176,6 +179,10 @@ describe('a form in words', () => {
 describe('a row of the queue in words', () => {
   it('shows the known instants', () => {
     expect(queuedLine(row)).toBe(`nps waiting: queued ${AT}`)
+    const finished = { state: 'delivered', deliveredAt: 'A', answerStatus: 'finished', startedAt: 'B', endedAt: 'C' } as const
+    expect(queuedLine({ ...row, ...finished })).toBe(
+      `nps delivered: queued ${AT}, delivered A, answered from B, finished C`,
+    )
     expect(queuedLine({ ...row, state: 'delivered', showFrom: 'A', expiresAt: 'B', deliveredAt: 'C' })).toBe(
       `nps delivered: queued ${AT}, shown from A, expires B, delivered C`,
     )

@@ -21,6 +21,7 @@ import type { Moment } from '../../time/moment.ts'
  *                  waiting   → expired     also an offered row whose 30 s have passed
  *     cancel       waiting   → cancelled
  *     confirm      any state → delivered   an answer may come after the row has expired or was cancelled
+ *     answerRow    waiting, offered → answered   an answer has ended the form before a visit confirmed it
  *
  * Every change but an open offer is a fact on `form-events`. Only {@link applyFormFact} changes a queue by a fact, in the
  * evaluator and in `forms dry-run`. A rebuild folds single rows with {@link applyFormFactToRow}.
@@ -117,7 +118,9 @@ export function applyFormFactToRow(row: QueueRow | undefined, fact: AnyRowFact):
 function applyAnswer(row: QueueRow, { outcome, status, elements, at }: AnyFormFact<'FormAnswered'>): QueueRow {
   if (outcome !== 'recorded' || row.endedAt !== null) return row
   const startedAt = row.startedAt ?? (Object.keys(elements).length > 0 ? at : null)
-  return { ...row, answerStatus: status, startedAt, endedAt: status === 'partial' ? null : at }
+  const answered = { ...row, answerStatus: status, startedAt }
+  if (status === 'partial') return answered
+  return { ...answered, endedAt: at, ...(isOpen(row) && { state: 'answered', offeredAt: null }) }
 }
 
 /** A form that passed every gate. Instants in ms. */

@@ -1,7 +1,9 @@
-import { type FormFact, QueueRow } from '@nextvisit/contracts'
+import { type AnsweredElements, QueueRow, type SealedFormFact } from '@nextvisit/contracts'
+import { answerGiven } from '@nextvisit/contracts/fixtures'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HOUR, iso, MINUTE, moment, NOW, SECOND } from '../../../test/form-fixtures.ts'
+import { answerRow } from './answer-row.ts'
 import { cancel, confirm, EMPTY_QUEUE, enqueue, applyFormFact, expireDue, offer, type Queue, queueOf } from './queue.ts'
 
 const user = { organization: 'acme', project: 'shop', userId: '00000000-0000-5000-8000-000000000001' }
@@ -106,16 +108,17 @@ describe('a row of the queue (forms.md, The queue)', () => {
 /** The next event of a queue, after a while. `nth` picks one of the rows that it can concern. */
 const steps = fc.array(
   fc.record({
-    what: fc.constantFrom('enqueue', 'enqueue', 'offer', 'confirm', 'tick', 'cancel'),
+    what: fc.constantFrom('enqueue', 'enqueue', 'offer', 'confirm', 'answer', 'answer', 'tick', 'cancel'),
     formId: fc.constantFrom('nps', 'ces'),
     nth: fc.nat({ max: 9 }),
+    status: fc.constantFrom('partial' as const, 'finished' as const, 'dismissed' as const),
     afterMs: fc.constantFrom(0, SECOND, 31 * SECOND, 10 * MINUTE),
   }),
   { minLength: 1, maxLength: 40 },
 )
 type Step = (typeof steps extends fc.Arbitrary<infer Steps> ? Steps : never)[number]
 
-function take(queue: Queue, { what, formId, nth }: Step, at: number, record: number) {
+function take(queue: Queue, { what, formId, nth, status }: Step, at: number, record: number) {
   const open = queue.open.get(formId)
   const row = [...queue.rows.values()][nth % Math.max(1, queue.rows.size)]
   if (what === 'enqueue' && !open) return queued(queue, { formId, at, lastsMs: 5 * MINUTE, record })
@@ -123,12 +126,18 @@ function take(queue: Queue, { what, formId, nth }: Step, at: number, record: num
   if (what === 'confirm' && row) {
     return confirm(queue, { queuedId: row.id, visitId: uuid(record), received: iso(at), environment: 'P' })
   }
+  if (what === 'answer' && row) {
+    const elements: AnsweredElements = nth % 2 === 0 ? { score: 'nps' } : {}
+    const given = answerGiven({ ...user, id: uuid(record), offerId: row.id, formId, received: iso(at), status, elements })
+    const { queue: answered, fact } = answerRow(queue, given, { key: uuid(0), bytes: '' })
+    return { queue: answered, facts: [fact] }
+  }
   if (what === 'cancel' && open?.state === 'waiting') return cancel(queue, open, moment(at))
   return expireDue(queue, moment(at))
 }
 
-function live(story: readonly Step[]): { readonly queue: Queue; readonly facts: readonly FormFact[] } {
-  const facts: FormFact[] = []
+function live(story: readonly Step[]): { readonly queue: Queue; readonly facts: readonly SealedFormFact[] } {
+  const facts: SealedFormFact[] = []
   let queue = EMPTY_QUEUE
   let at = NOW
   for (const [index, step] of story.entries()) {
@@ -171,10 +180,10 @@ describe('the facts of a queue', () => {
 
 /** A drain that did not hear that its records were published goes back and sends them, and what follows, again. */
 function resent(
-  facts: readonly FormFact[],
+  facts: readonly SealedFormFact[],
   sendings: readonly { readonly sent: number; readonly again: number }[],
-): readonly FormFact[] {
-  const log: FormFact[] = []
+): readonly SealedFormFact[] {
+  const log: SealedFormFact[] = []
   let next = 0
   for (const { sent, again } of sendings) {
     log.push(...facts.slice(next, next + sent))

@@ -39,6 +39,7 @@ type Decision = NonNullable<FormLine['decision']>
 const STATES = {
   waiting: { kind: 'good', label: 'waiting' },
   offered: { kind: 'good', label: 'offered' },
+  answered: { kind: 'good', label: 'answered' },
   delivered: { kind: 'good', label: 'delivered' },
   queued: { kind: 'good', label: 'queued' },
   expired: { kind: 'none', label: 'expired' },

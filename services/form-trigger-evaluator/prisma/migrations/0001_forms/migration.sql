@@ -47,7 +47,7 @@ CREATE TABLE queue (
   form_id          text NOT NULL,
   -- The environment of the cause's key.
   environment      text NOT NULL CHECK (environment IN ('P', 'T')),
-  state            text NOT NULL CHECK (state IN ('waiting', 'offered', 'delivered', 'expired', 'cancelled')),
+  state            text NOT NULL CHECK (state IN ('waiting', 'offered', 'answered', 'delivered', 'expired', 'cancelled')),
   priority         bigint NOT NULL,
   queued_at        timestamptz(3) NOT NULL,
   show_from        timestamptz(3) NOT NULL,
