@@ -135,18 +135,22 @@ describe('erasures', () => {
     settings.withinMs,
   )
 
-  it('end the queue, tell the readers of form-events once, and let no late answer bring a form back', async () => {
-    const steps: ErasureStep[] = ['visit', 'event', 'visit', 'erasure', 'answer', 'second copy'].map((what) => ({
-      ...ADA,
-      what: what as ErasureStep['what'],
-    }))
+  it('end the queue, tell the readers of form-events once, and let no late confirmation or answer bring a form back', async () => {
+    const steps: ErasureStep[] = ['visit', 'event', 'visit', 'erasure', 'confirmation', 'answer', 'second copy'].map(
+      (what) => ({
+        ...ADA,
+        what: what as ErasureStep['what'],
+      }),
+    )
     const { records, keys } = tellErasures(steps, GATEWAY)
     await fold(records.slice(0, 3), 3, { keys, sizes: [1] })
     expect(await given.queue()).toEqual(['nps offered'])
     await fold(records, records.length, { keys, sizes: [1] })
     expect(await given.queue()).toEqual([])
     const told = await given.outbox()
-    expect(told.map(({ headers }) => headers['ce_type'])).toEqual(['FormQueued', 'QueueErased'])
+    expect(told.map(({ headers }) => headers['ce_type'])).toEqual(['FormQueued', 'QueueErased', 'FormAnswered'])
+    const [, erased, late] = told.map(({ value }) => JSON.parse(value) as Readonly<Record<string, unknown>>)
+    expect([erased?.['keysUntil'], late?.['outcome']]).toEqual([expect.stringMatching(/Z$/), 'unmatched'])
     // Profile, count, queued form, and the decision on each of three forms.
     expect(await given.db.$queryRaw(sql`SELECT rows::int >= 4 AS "hasRows" FROM erased_users`)).toEqual([
       { hasRows: true },

@@ -26,9 +26,9 @@ async function givenHistory(names: number, shown: number): Promise<void> {
     INSERT INTO event_occurrences (organization, project, user_id, slug, total, latest_ms, session_count)
     SELECT ${organization}, ${project}, ${userId}::uuid, 'event_' || n, 1, ARRAY[n], 0 FROM generate_series(1, ${names}::int) AS n`)
   await given.prisma.$executeRaw(sql`
-    INSERT INTO queue (organization, project, user_id, id, form_id, state, priority, queued_at, show_from, shown_at,
+    INSERT INTO queue (organization, project, user_id, id, form_id, environment, state, priority, queued_at, show_from, shown_at,
       cause_id, catalog_revision, partition)
-    SELECT ${organization}, ${project}, ${userId}::uuid, gen_random_uuid(), 'nps', 'delivered', 0, now(), now(), now(),
+    SELECT ${organization}, ${project}, ${userId}::uuid, gen_random_uuid(), 'nps', 'P', 'delivered', 0, now(), now(), now(),
       gen_random_uuid(), 1, 3 FROM generate_series(1, ${shown}::int)`)
 }
 

@@ -1,5 +1,6 @@
 import { comparedRows, createPartitionFold } from '@nextvisit/consumer'
-import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { answerGiven, eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import type { AnswerStatus } from '@nextvisit/contracts'
 import { raw } from '@nextvisit/database'
 import { queuedIdOf } from '@nextvisit/domain'
 import type { FetchedRecord } from '@nextvisit/log'
@@ -30,7 +31,7 @@ afterAll(async () => {
 
 /**
  * A form that is delivered, one that expires, one that is delivered when it had expired, some that are cancelled, one
- * that waits, one that is offered.
+ * that waits, one that is offered, one that is answered before it is delivered. Answers in parts, late ones, and of strangers.
  */
 async function tellStory(): Promise<void> {
   const checkouts = [0, 20, 40, 60].map((minute) => eventTracked({ received: at(minute * MINUTE) }))
@@ -45,17 +46,25 @@ async function tellStory(): Promise<void> {
   }
   await live.fold(context, identifyRequested({ received: at(-MINUTE) }))
   await live.fold(context, first)
-  await live.fold(context, ...answer(first, 1))
+  const give = (cause: (typeof checkouts)[0], minute: number, status: AnswerStatus, userName = 'ada') => {
+    const offerId = queuedIdOf(cause.id, cause.received, 'nps')
+    return answerGiven({ userName, offerId, received: at(minute * MINUTE), status })
+  }
+  await live.fold(context, give(first, 1, 'partial'), ...answer(first, 1), give(first, 2, 'finished'))
+  await live.fold(context, give(first, 3, 'dismissed'), give(first, 3, 'partial', 'eve'))
   for (const [index, minute] of [20, 40, 60].entries()) {
     const checkout = checkouts[index + 1]
     if (checkout) await live.fold(context, checkout)
     if (minute < 60) await live.tick(context, (minute + 11) * MINUTE)
   }
+  await live.fold(context, give(third, 60, 'partial'))
   await live.fold(context, ...answer(third, 61))
   await live.fold(context, visit({ userName: 'bob', received: at(62 * MINUTE) }))
   await live.tick(withoutWelcome, 63 * MINUTE) // offers lapse,
   await live.tick(withoutWelcome, 63 * MINUTE) // and then they are cancelled
   await live.fold(withoutWelcome, eventTracked({ userName: 'eve', received: at(64 * MINUTE) }))
+  const [sam, again] = [64, 66].map((minute) => eventTracked({ userName: 'sam', received: at(minute * MINUTE) }))
+  if (sam && again) await live.fold(withoutWelcome, sam, give(sam, 65, 'finished', 'sam'), again)
   await live.fold(withoutWelcome, eventTracked({ userName: 'joe', received: at(64 * MINUTE) }))
   await live.fold(withoutWelcome, visit({ userName: 'joe', received: at(64 * MINUTE + SECOND) }))
 }
@@ -85,7 +94,7 @@ describe('the queue rebuilt from form-events', () => {
     await tellStory()
     const states = await live.queue()
     expect(new Set(states.map((row) => row.split(' ')[1]))).toEqual(
-      new Set(['delivered', 'expired', 'cancelled', 'waiting', 'offered']),
+      new Set(['delivered', 'expired', 'cancelled', 'waiting', 'offered', 'answered']),
     )
     const expected = await readComparedRows(live)
     const rows = await live.outbox()

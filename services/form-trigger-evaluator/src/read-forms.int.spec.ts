@@ -121,6 +121,9 @@ describe('the answer why a form reached a user or not', () => {
         expiresAt: at(24 * 60 * MINUTE),
         offeredAt: null,
         deliveredAt: at(SECOND),
+        answerStatus: null,
+        startedAt: null,
+        endedAt: null,
         requestId: tracked.id,
       },
     ])

@@ -24,9 +24,9 @@ beforeAll(async () => {
     INSERT INTO checkpoints (projection, topic, partition, next_offset)
     VALUES ('form-trigger-evaluator', 'user-events', ${PARTITION + 1}, 0)`)
   await given.prisma.$executeRaw(sql`
-    INSERT INTO queue (organization, project, user_id, id, form_id, state, priority, queued_at, show_from, cause_id,
+    INSERT INTO queue (organization, project, user_id, id, form_id, environment, state, priority, queued_at, show_from, cause_id,
                        catalog_revision, partition)
-    SELECT 'acme', 'shop', gen_random_uuid(), gen_random_uuid(), 'many',
+    SELECT 'acme', 'shop', gen_random_uuid(), gen_random_uuid(), 'many', 'P',
            CASE WHEN nth % 10 = 0 THEN 'expired' ELSE 'waiting' END, 0,
            ${at(0)}::timestamptz + nth * interval '1 ms', ${at(0)}::timestamptz, gen_random_uuid(), 1,
            ${PARTITION} + nth % 2

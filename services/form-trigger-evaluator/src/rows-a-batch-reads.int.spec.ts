@@ -41,17 +41,17 @@ async function givenUsers({ prisma }: GivenEvaluator, users: readonly string[]):
   await prisma.$executeRaw(sql`
     INSERT INTO shown_forms (organization, project, user_id, form_id, times, last_at) ${user}, 'csat', 1, now() FROM ${known}`)
   await prisma.$executeRaw(sql`
-    INSERT INTO queue (organization, project, user_id, id, form_id, state, priority, queued_at, show_from, cause_id,
+    INSERT INTO queue (organization, project, user_id, id, form_id, environment, state, priority, queued_at, show_from, cause_id,
       catalog_revision, partition)
-    ${user}, gen_random_uuid(), 'nps', 'waiting', 0, now(), now(), gen_random_uuid(), 1, nth % 12 FROM ${known}`)
+    ${user}, gen_random_uuid(), 'nps', 'P', 'waiting', 0, now(), now(), gen_random_uuid(), 1, nth % 12 FROM ${known}`)
 }
 
 /** Forms that one user was shown long ago. */
 async function givenHistory({ prisma }: GivenEvaluator, forms: number): Promise<void> {
   await prisma.$executeRaw(sql`
-    INSERT INTO queue (organization, project, user_id, id, form_id, state, priority, queued_at, show_from, shown_at, cause_id,
+    INSERT INTO queue (organization, project, user_id, id, form_id, environment, state, priority, queued_at, show_from, shown_at, cause_id,
       catalog_revision, partition)
-    SELECT ${organization}, ${project}, ${userId}::uuid, gen_random_uuid(), 'nps', 'delivered', 0, now(), now(), now(),
+    SELECT ${organization}, ${project}, ${userId}::uuid, gen_random_uuid(), 'nps', 'P', 'delivered', 0, now(), now(), now(),
       gen_random_uuid(), 1, 0 FROM generate_series(1, ${forms}::int)`)
 }
 

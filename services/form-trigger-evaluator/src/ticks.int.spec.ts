@@ -140,9 +140,9 @@ it('a tick reads the forms of a new partition in pages, and the next tick contin
 /** One user waits for each of these forms. */
 async function givenWaiting(partition: number, formIds: readonly string[]): Promise<void> {
   await given.prisma.$executeRaw(sql`
-    INSERT INTO queue (organization, project, user_id, id, form_id, state, priority, queued_at, show_from, cause_id,
+    INSERT INTO queue (organization, project, user_id, id, form_id, environment, state, priority, queued_at, show_from, cause_id,
                        catalog_revision, partition)
-    SELECT 'acme', 'shop', gen_random_uuid(), gen_random_uuid(), form_id, 'waiting', 0, now(), now(), gen_random_uuid(),
+    SELECT 'acme', 'shop', gen_random_uuid(), gen_random_uuid(), form_id, 'P', 'waiting', 0, now(), now(), gen_random_uuid(),
            1, ${partition}::int
     FROM unnest(${formIds}::text[]) AS form_id`)
 }

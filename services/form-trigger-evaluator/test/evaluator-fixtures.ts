@@ -25,9 +25,12 @@ export function contextOf(forms: readonly Partial<Form>[], project: Partial<Proj
 }
 
 let offset = 0n
+/** The sealed members of every answer. */
+export const SEALED = { key: '019a4423-5b80-7cc1-8f5d-0c2f6a1b7e44', bytes: 'c2VhbGVk' }
 
 /** Returns a fact with its place in the log. `replyTo`: the waiting gateway, if any. */
 export function recorded(fact: UserFact, replyTo: string | undefined = GATEWAY): Recorded<UserFact> {
   offset += 1n
-  return { fact, topic: TOPICS.userEvents, partition: PARTITION, offset, timestampMs: START, replyTo }
+  const place = { topic: TOPICS.userEvents, partition: PARTITION, offset, timestampMs: START }
+  return { fact, ...place, replyTo, ...(fact.type === 'AnswerGiven' && { sealed: SEALED }) }
 }

@@ -1,5 +1,5 @@
-import { isActivityFact, type ProjectConfig, type UserFact } from '@nextvisit/contracts'
-import { eventTracked, identifyRequested, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { isRequestFact, type ProjectConfig, type UserFact } from '@nextvisit/contracts'
+import { answerGiven, eventTracked, identifyRequested, visitAnswered } from '@nextvisit/contracts/fixtures'
 import * as fc from 'fast-check'
 import { at, MINUTE, SECOND, START } from './evaluator-fixtures.ts'
 import type { RunningEvaluator, Sent } from './given-running-evaluator.ts'
@@ -100,15 +100,40 @@ const trackNow = track(fc.constantFrom(0, 0, 0, 5 * MINUTE, 15 * MINUTE, -4 * MI
 const trackLate = track(fc.constantFrom(15 * MINUTE + 1, 90 * MINUTE, 48 * 60 * MINUTE))
 
 /** The gateway's word on an offer, however late; most often on the last. An offer that no answer follows was lost. */
-const answer = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: nth }).map(
+const confirm = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: nth }).map(
   (back): Saying => ({
-    text: `answer(${back})`,
+    text: `confirm(${back})`,
     says: ({ offers }) => {
       const offer = offers.at(-1 - (back % Math.max(1, offers.length)))
       return offer && { fact: visitAnswered(offer), isHeard: false }
     },
   }),
 )
+
+/** An answer to an offer, most often by the user who has it, and seldom to another form. */
+const answer = fc
+  .record({
+    back: fc.constantFrom(0, 0, 0, 1, 2),
+    status: fc.constantFrom('partial' as const, 'partial' as const, 'finished' as const, 'dismissed' as const),
+    by: fc.constantFrom(undefined, undefined, undefined, 'ada', 'bob'),
+    isEmpty: fc.boolean(),
+    keyed: fc.boolean(),
+    skew,
+  })
+  .map(
+    ({ back, status, by, isEmpty, keyed, ...said }): Saying => ({
+      text: `answer(${back} ${status} ${by ?? ''}${isEmpty ? ' empty' : ''})`,
+      says: ({ offers, now }) => {
+        const offer = offers.at(-1 - (back % Math.max(1, offers.length)))
+        if (!offer) return undefined
+        const { queuedId: offerId, formId, userId } = offer
+        const whose = by === undefined ? { userId } : { userName: by }
+        const received = at(now - said.skew)
+        const how = { status, keyed, received, ...(isEmpty && { answers: {} }) }
+        return { fact: answerGiven({ offerId, formId, ...whose, ...how }), isHeard: false }
+      },
+    }),
+  )
 
 /** The ledger holds a record's id for two days after it was received. No gateway sends a record again as late as that. */
 function isForgotten({ received }: UserFact, now: number): boolean {
@@ -121,14 +146,14 @@ const again = fc.record({ back: nth, isRetry: fc.boolean() }).map(
     text: `again(${back}${isRetry ? ' retried' : ''})`,
     says: ({ sent, now }) => {
       const before = sent.at(-1 - (back % Math.max(1, sent.length)))
-      if (!before || !isActivityFact(before.fact) || !before.fact.keyed) return before
+      if (!before || !isRequestFact(before.fact) || !before.fact.keyed) return before
       if (!isRetry) return isForgotten(before.fact, now) ? undefined : before
       return { ...before, fact: { ...before.fact, received: at(now) } satisfies UserFact }
     },
   }),
 )
 
-const saying = fc.oneof(identify, trackNow, trackNow, trackLate, visit, visit, answer, again)
+const saying = fc.oneof(identify, trackNow, trackNow, trackLate, visit, visit, confirm, answer, again)
 
 const times = [1, 10, 20, 30, 30, 60, 120, 600, 600, 3_600, 31 * 60, 130 * 60, 25 * 3_600].map(
   (seconds) => seconds * SECOND,
@@ -176,6 +201,7 @@ export const queueCommands: fc.Arbitrary<QueueCommand>[] = [
   alone(trackLate),
   alone(visit),
   alone(visit),
+  alone(confirm),
   alone(answer),
   alone(again),
   fc.array(saying, { minLength: 2, maxLength: 4 }).map(sends),

@@ -10,7 +10,14 @@ import {
   TO_QUEUE,
   triggeredBy,
 } from '@nextvisit/audit/rules'
-import type { EventTracked, IdentifyRequested, ProjectConfig, ActivityFact, VisitAnswered } from '@nextvisit/contracts'
+import type {
+  ActivityFact,
+  AnswerGiven,
+  EventTracked,
+  IdentifyRequested,
+  ProjectConfig,
+  VisitAnswered,
+} from '@nextvisit/contracts'
 
 /**
  * The queue as forms.md describes it, for `queue-model.int.spec.ts`: lists that are searched, no index, and no code of the
@@ -25,10 +32,13 @@ export interface ModelRow {
   readonly priority: number
   readonly showFrom: number
   readonly expiresAt: number | null
-  state: 'waiting' | 'offered' | 'delivered' | 'expired' | 'cancelled'
+  state: 'waiting' | 'offered' | 'answered' | 'delivered' | 'expired' | 'cancelled'
   offeredAt: number | null
   shownAt: number | null
   visitId: string | null
+  answerStatus: AnswerGiven['status'] | null
+  startedAt: number | null
+  endedAt: number | null
 }
 
 interface ModelUser {
@@ -91,12 +101,25 @@ export class QueueModel {
     return this.rows.filter((row) => row.cause === id && row.queuedAt === received).length
   }
 
-  answer({ visitId, ...fact }: VisitAnswered, row: ModelRow): void {
+  confirm({ visitId, ...fact }: VisitAnswered, row: ModelRow): void {
     if (row.state === 'delivered' && row.visitId === visitId) return
     const received = Date.parse(fact.received)
     row.shownAt = Math.max(row.shownAt ?? received, received)
     row.visitId = visitId
     this.#move(row, 'delivered')
+  }
+
+  /** `row`: the row with the id that the answer names. */
+  answer({ userId, formId, status, received, elements }: AnswerGiven, row: ModelRow | undefined): void {
+    const outcome =
+      row?.user !== userId || row.form !== formId ? 'unmatched' : row.endedAt === null ? 'recorded' : 'late'
+    this.told.push(`FormAnswered ${outcome} ${status} ${userId} ${formId}`)
+    if (!row || outcome !== 'recorded') return
+    row.answerStatus = status
+    if (Object.keys(elements).length > 0) row.startedAt ??= Date.parse(received)
+    if (status === 'partial') return
+    row.endedAt = Date.parse(received)
+    if (row.state === 'waiting' || row.state === 'offered') this.#move(row, 'answered')
   }
 
   /** Does the work of a tick. */
@@ -122,7 +145,14 @@ export class QueueModel {
   #move(row: ModelRow, state: ModelRow['state']): void {
     row.state = state
     row.offeredAt = null
-    const told = { waiting: '', offered: '', delivered: 'Delivered', expired: 'Expired', cancelled: 'Cancelled' }[state]
+    const told = {
+      waiting: '',
+      offered: '',
+      answered: '',
+      delivered: 'Delivered',
+      expired: 'Expired',
+      cancelled: 'Cancelled',
+    }[state]
     if (told) this.told.push(`Form${told} ${row.user} ${row.form}`)
   }
 
@@ -161,6 +191,9 @@ export class QueueModel {
       offeredAt: null,
       shownAt: null,
       visitId: null,
+      answerStatus: null,
+      startedAt: null,
+      endedAt: null,
     })
     this.told.push(`FormQueued ${user.id} ${form.id}`)
   }

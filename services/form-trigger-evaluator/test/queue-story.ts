@@ -1,4 +1,4 @@
-import { type EvaluatorReply, isActivityFact, type ProjectConfig } from '@nextvisit/contracts'
+import { type EvaluatorReply, isRequestFact, type ProjectConfig } from '@nextvisit/contracts'
 import { expect } from 'vitest'
 import type { RunningEvaluator, Sent } from './given-running-evaluator.ts'
 import { type ModelRow, QueueModel } from './queue-model.ts'
@@ -44,7 +44,7 @@ export function beginStory(project: ProjectConfig): QueueStory {
  */
 export function expectedReply(story: QueueStory, sent: Sent): Expected | undefined {
   const { fact, isHeard } = sent
-  if (!isActivityFact(fact)) return void tell(story, sent)
+  if (!isRequestFact(fact)) return void tell(story, sent)
   const received = Date.parse(fact.received)
   const before = fact.keyed ? story.keyed.get(fact.id) : undefined
   const isCopy = before !== undefined && received - before.received < COPY_WINDOW_MS
@@ -57,11 +57,12 @@ function tell({ model, rowOf }: QueueStory, { fact, isHeard }: Sent): Expected |
   switch (fact.type) {
     case 'VisitAnswered': {
       const row = rowOf.get(fact.queuedId)
-      if (row) model.answer(fact, row)
+      if (row) model.confirm(fact, row)
       return undefined
     }
-    case 'UserErased':
     case 'AnswerGiven':
+      return void model.answer(fact, rowOf.get(fact.offerId))
+    case 'UserErased':
       throw new Error(`The model knows no ${fact.type}`)
     case 'EventTracked':
       return { kind: 'track', recordId: fact.id, formsQueued: model.track(fact) }
@@ -118,14 +119,17 @@ export async function expectSame({ model }: QueueStory, { prisma, takeTold }: Ru
     record: recordId,
   }))
   expect(sorted(decided)).toEqual(sorted([...model.decisions].map(([of, decision]) => ({ of, ...decision }))))
-  const told = facts.map(({ type, userId, formId }) => `${type} ${userId} ${formId}`)
+  const told = facts.map((fact) => {
+    const what = fact.type === 'FormAnswered' ? `FormAnswered ${fact.outcome} ${fact.status}` : fact.type
+    return `${what} ${fact.userId} ${fact.formId}`
+  })
   expect(byRow(told)).toEqual(byRow(model.told))
   model.told = []
 }
 
 /** Groups facts by user and form, in order. Facts of different forms may come in any order. */
 function byRow(told: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  return Map.groupBy(told, (one) => one.slice(one.indexOf(' ')))
+  return Map.groupBy(told, (one) => one.split(' ').slice(-2).join(' '))
 }
 
 function asModelled(row: Awaited<ReturnType<RunningEvaluator['prisma']['queueRow']['findMany']>>[number]): ModelRow {
@@ -141,6 +145,9 @@ function asModelled(row: Awaited<ReturnType<RunningEvaluator['prisma']['queueRow
     offeredAt: row.offeredAt?.getTime() ?? null,
     shownAt: row.shownAt?.getTime() ?? null,
     visitId: row.visitId,
+    answerStatus: row.answerStatus as ModelRow['answerStatus'],
+    startedAt: row.startedAt?.getTime() ?? null,
+    endedAt: row.endedAt?.getTime() ?? null,
   }
 }
 

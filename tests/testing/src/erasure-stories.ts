@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { UserKeys } from '@nextvisit/consumer'
 import { encodeRecord, type UserFact } from '@nextvisit/contracts'
-import { eventTracked, userErased, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import {
+  answerGiven,
+  eventTracked,
+  userErased,
+  userIdFixture,
+  visit,
+  visitAnswered,
+} from '@nextvisit/contracts/fixtures'
 import { keysUntilMsOf, newKeyTimeMs, queuedIdOf } from '@nextvisit/domain'
 import type { FetchedRecord } from '@nextvisit/log'
 import { createDataKey, type DataKey, parseKeyRing } from '@nextvisit/sealing'
@@ -10,7 +17,7 @@ import * as fc from 'fast-check'
 /** A record of a user. `isStale`: it comes through a gateway that still has the user's first key. */
 export interface ErasureStep {
   readonly userName: 'ada' | 'bob'
-  readonly what: 'visit' | 'event' | 'answer' | 'erasure' | 'second copy'
+  readonly what: 'visit' | 'event' | 'confirmation' | 'answer' | 'erasure' | 'second copy'
   readonly isStale: boolean
 }
 
@@ -21,6 +28,7 @@ export const erasureSteps: fc.Arbitrary<ErasureStep[]> = fc.array(
     what: fc.oneof(
       { weight: 3, arbitrary: fc.constant('visit' as const) },
       { weight: 4, arbitrary: fc.constant('event' as const) },
+      { weight: 2, arbitrary: fc.constant('confirmation' as const) },
       { weight: 2, arbitrary: fc.constant('answer' as const) },
       { weight: 2, arbitrary: fc.constant('erasure' as const) },
       { weight: 1, arbitrary: fc.constant('second copy' as const) },
@@ -118,7 +126,11 @@ function createUser(userName: string) {
       const received = new Date(ms).toISOString()
       if (what === 'visit')
         return visit({ userName, received, operations: { set: { plan: 'pro' }, increment: { visits: 1 } } })
-      if (what === 'answer' && lastQueuedId !== undefined)
+      if (what === 'answer') {
+        const offer = { offerId: lastQueuedId ?? stableId(index), formId: FORM }
+        return answerGiven({ userName, received, ...offer, status: index % 3 === 0 ? 'finished' : 'partial' })
+      }
+      if (what === 'confirmation' && lastQueuedId !== undefined)
         return visitAnswered({ userId, received, visitId: stableId(index), queuedId: lastQueuedId, formId: FORM })
       if (what === 'second copy' && lastErasure) return lastErasure
       if (what === 'erasure') {
