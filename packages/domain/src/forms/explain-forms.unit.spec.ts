@@ -96,11 +96,7 @@ describe('the explanation of a form', () => {
       'delivered',
       `Shown at ${AT}. The user began to answer at ${LATER}.`,
     ],
-    [
-      { state: 'delivered', deliveredAt: AT, answerStatus: 'partial' },
-      'delivered',
-      `Shown at ${AT}.`,
-    ],
+    [{ state: 'delivered', deliveredAt: AT, answerStatus: 'partial' }, 'delivered', `Shown at ${AT}.`],
     [
       { state: 'delivered', deliveredAt: AT, answerStatus: 'finished', startedAt: AT, endedAt: LATER },
       'delivered',

@@ -179,7 +179,13 @@ describe('a form in words', () => {
 describe('a row of the queue in words', () => {
   it('shows the known instants', () => {
     expect(queuedLine(row)).toBe(`nps waiting: queued ${AT}`)
-    const finished = { state: 'delivered', deliveredAt: 'A', answerStatus: 'finished', startedAt: 'B', endedAt: 'C' } as const
+    const finished = {
+      state: 'delivered',
+      deliveredAt: 'A',
+      answerStatus: 'finished',
+      startedAt: 'B',
+      endedAt: 'C',
+    } as const
     expect(queuedLine({ ...row, ...finished })).toBe(
       `nps delivered: queued ${AT}, delivered A, answered from B, finished C`,
     )

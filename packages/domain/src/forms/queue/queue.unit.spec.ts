@@ -128,7 +128,15 @@ function take(queue: Queue, { what, formId, nth, status }: Step, at: number, rec
   }
   if (what === 'answer' && row) {
     const elements: AnsweredElements = nth % 2 === 0 ? { score: 'nps' } : {}
-    const given = answerGiven({ ...user, id: uuid(record), offerId: row.id, formId, received: iso(at), status, elements })
+    const given = answerGiven({
+      ...user,
+      id: uuid(record),
+      offerId: row.id,
+      formId,
+      received: iso(at),
+      status,
+      elements,
+    })
     const { queue: answered, fact } = answerRow(queue, given, { key: uuid(0), bytes: '' })
     return { queue: answered, facts: [fact] }
   }
