@@ -3,6 +3,7 @@
  * list. It opens nothing. The gateway is not among them: it folds nothing.
  */
 import type { Consumer } from '@nextvisit/consumer'
+import { answerCollector } from './answer-collector/src/consumer.ts'
 import { formTriggerEvaluator } from './form-trigger-evaluator/src/consumer.ts'
 import { metering } from './metering/src/consumer.ts'
 import { traitRegistry } from './trait-registry/src/consumer.ts'
@@ -17,7 +18,8 @@ export const userConsumers = [
   formTriggerEvaluator,
 ] as const satisfies readonly Consumer[]
 
-export const consumers = [...userConsumers, userEraser] as const satisfies readonly Consumer[]
+/** The eraser asks the others, so it is the last one. */
+export const consumers = [...userConsumers, answerCollector, userEraser] as const satisfies readonly Consumer[]
 
 export type UserConsumerName = (typeof userConsumers)[number]['name']
 export type ConsumerName = (typeof consumers)[number]['name']

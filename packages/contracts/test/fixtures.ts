@@ -2,7 +2,14 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { KNOWN_FIELDS } from '../src/device-info.ts'
 import type { AnsweredElements, Answers } from '../src/records/answer-value.ts'
-import type { FormAnswered } from '../src/records/form-events.ts'
+import type {
+  FormAnswered,
+  FormCancelled,
+  FormDelivered,
+  FormExpired,
+  FormQueued,
+  QueueErased,
+} from '../src/records/form-events.ts'
 import type { TraitOperations } from '../src/records/traits.ts'
 import type {
   AnswerGiven,
@@ -130,6 +137,43 @@ export function formAnswered(answer: AnswerGiven = answerGiven(), special: Parti
     answers,
     ...special,
   }
+}
+
+type Special<Fact> = Partial<Fact> & { readonly userName?: string }
+
+/** Returns the members of a record about a row of the queue of a user: by default the one that `answerGiven` answers. */
+function aboutRow<Type extends string>(type: Type, userName: string, queuedId = stableUuid(`offer/${userName}`)) {
+  const { organization, project, userId } = common(userName)
+  const id = stableUuid(`${type}/${queuedId}`)
+  return { type, id, organization, project, userId, queuedId, formId: 'nps', at: INSTANT } as const
+}
+
+export function formQueued({ userName = 'ada', ...special }: Special<FormQueued> = {}): FormQueued {
+  const { at = INSTANT, queuedId } = special
+  const how = { environment: 'P', causeId: randomUUID(), priority: 0, showFrom: at, catalogRevision: 1 } as const
+  return { ...aboutRow('FormQueued', userName, queuedId), ...how, ...special }
+}
+
+export function formDelivered({ userName = 'ada', ...special }: Special<FormDelivered> = {}): FormDelivered {
+  const shown = { environment: 'P', visitId: randomUUID(), revision: 1, language: 'en' } as const
+  return { ...aboutRow('FormDelivered', userName, special.queuedId), ...shown, ...special }
+}
+
+export function formExpired({ userName = 'ada', ...special }: Special<FormExpired> = {}): FormExpired {
+  return { ...aboutRow('FormExpired', userName, special.queuedId), ...special }
+}
+
+export function formCancelled({ userName = 'ada', ...special }: Special<FormCancelled> = {}): FormCancelled {
+  return { ...aboutRow('FormCancelled', userName, special.queuedId), ...special }
+}
+
+/** Returns the fence of an erasure on `form-events`. `keysUntil`: a minute after `at`. */
+export function queueErased({ userName = 'ada', ...special }: Special<QueueErased> = {}): QueueErased {
+  const { organization, project, userId } = common(userName)
+  const { at = INSTANT } = special
+  const keysUntil = new Date(Date.parse(at) + 60_000).toISOString()
+  const erasure = { id: randomUUID(), erasureId: randomUUID(), at, keysUntil }
+  return { type: 'QueueErased', organization, project, userId, ...erasure, ...special }
 }
 
 /** Returns these answers as of elements of the type `text`. */

@@ -104,6 +104,7 @@ export function createServices(addresses: Addresses, token: string) {
     registry: callsOf('trait-registry', CALLS['trait-registry']),
     metering: callsOf('metering', CALLS.metering),
     evaluator: callsOf('form-trigger-evaluator', evaluatorCalls),
+    collector: callsOf('answer-collector', CALLS['answer-collector']),
     /** Each process of the evaluator: it counts only its own decisions. */
     evaluators: addresses['form-trigger-evaluator'].map((url) =>
       callsOf('form-trigger-evaluator', evaluatorCalls, WITHIN_MS, [url]),

@@ -150,7 +150,8 @@ function evolveAnswerGiven(draft: Draft, record: Recorded<AnswerGiven>, { mode }
  */
 function evolveErased(draft: Draft, record: Recorded<UserErased>, { mode }: FoldContext): void {
   draft.erased.push(erasedUserOf(record))
-  if (mode !== 'rebuild') draft.facts.push({ fact: queueErasedBy(record.fact), partition: record.partition })
+  const { fact, offset, partition } = record
+  if (mode !== 'rebuild') draft.facts.push({ fact: queueErasedBy(fact, Number(offset)), partition })
 }
 
 /** Returns the reply to a gateway that waits for a record of a user who is erased: no form. */

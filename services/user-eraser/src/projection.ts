@@ -8,7 +8,7 @@ import {
   type UserErased,
 } from '@nextvisit/contracts'
 import { type Db, type NewRow, type Sql, sql } from '@nextvisit/database'
-import { fencedFromMs, keysUntilMsOf, uuidV5 } from '@nextvisit/domain'
+import { fencedFromMs, keysUntilMsOf, userErasedIdOf } from '@nextvisit/domain'
 import { erasures, erasureUsers } from './tables.ts'
 
 interface Draft {
@@ -86,7 +86,7 @@ function evolveRequested(
     const keysUntil = new Date(untilMs).toISOString()
     draft.users.push({ ...place, userId, erasureId, keysUntil })
     if (mode === 'rebuild') continue
-    const id = uuidV5(erasureId, userId)
+    const id = userErasedIdOf(erasureId, userId)
     const erased: UserErased = { type: 'UserErased', id, ...place, userId, received, erasureId, keysUntil }
     const encoded = encodeRecord(erased, { source: 'user-eraser', time: received, traceparent })
     draft.outbox.push({ partition, topic: TOPICS.userEvents, key: userId, ...encoded })

@@ -1,22 +1,43 @@
-import { eventTracked, identifyRequested, userErased } from '@nextvisit/contracts/fixtures'
+import {
+  answerGiven,
+  eventTracked,
+  formAnswered,
+  formDelivered,
+  formQueued,
+  identifyRequested,
+  queueErased,
+  userErased,
+} from '@nextvisit/contracts/fixtures'
 import { type Db, raw, sql } from '@nextvisit/database'
 
-/** Facts of a user who is erased, for consumers that fold erasures. */
-export const ERASED_USER = [
-  identifyRequested({ userName: 'carol', operations: { set: { plan: 'free' } } }),
-  eventTracked({ userName: 'carol', eventName: 'Read' }),
-  userErased({ userName: 'carol' }),
-]
+const userName = 'carol'
+
+/** Facts of a user who is erased, for consumers that fold erasures, by the type of the record that erases. */
+export const ERASED_USER = {
+  UserErased: [
+    identifyRequested({ userName, operations: { set: { plan: 'free' } } }),
+    eventTracked({ userName, eventName: 'Read' }),
+    userErased({ userName }),
+  ],
+  QueueErased: [
+    formQueued({ userName }),
+    formDelivered({ userName }),
+    formAnswered(answerGiven({ userName })),
+    queueErased({ userName }),
+  ],
+}
 
 /** Returns an erasure for each user of these facts, which also covers every key of the present. */
 export function erasuresOf(
   facts: readonly { readonly organization: string; readonly project: string; readonly userId: string }[],
+  type: keyof typeof ERASED_USER,
 ) {
   const users = new Map(facts.map((fact) => [`${fact.project}/${fact.userId}`, fact]))
   const received = '2100-01-01T00:00:00.000Z'
-  return [...users.values()].map(({ organization, project, userId }) =>
-    userErased({ organization, project, userId, received }),
-  )
+  return [...users.values()].map(({ organization, project, userId }) => {
+    const user = { organization, project, userId }
+    return type === 'UserErased' ? userErased({ ...user, received }) : queueErased({ ...user, at: received })
+  })
 }
 
 /** Of a data key from before every erasure. */

@@ -1,5 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import type { Sealed, SealedUserFact } from '@nextvisit/contracts'
+import type { Sealed, SealedFormFact, SealedUserFact } from '@nextvisit/contracts'
 import type { Db, Sql } from '@nextvisit/database'
 import type { ZodType } from 'zod'
 
@@ -79,6 +79,12 @@ export interface Writes {
   readonly outbox?: readonly OutboxRow[]
 }
 
+/** A fact of a projection as it is in the log: its personal members are sealed. Any fact, if the type of facts is hidden. */
+export type SealedFactOf<Fact extends AnyFact> = 0 extends 1 & Fact
+  ? // oxlint-disable-next-line typescript/no-explicit-any
+    any
+  : Extract<SealedUserFact | SealedFormFact, { readonly type: Fact['type'] }>
+
 /**
  * A read model as a fold over the log: load → evolve* → save → afterCommit. Each consumer service is one of these.
  *
@@ -95,10 +101,15 @@ export interface Projection<Fact extends AnyFact = AnyFact, Draft = unknown> {
    */
   readonly schema: ZodType<Fact>
   /**
-   * Returns true if the fold reads the sealed members of a fact of `user-events`: others keep their clear members only. An identify
-   * needs its sealed members, unless `evolve` ignores it. Absent: none, and the process needs no secret key.
+   * The type of the records that erase a user, of a projection of `form-events` that folds them. Absent: `UserErased`, if it is among
+   * its facts.
    */
-  readonly opens?: (fact: SealedUserFact, context: FoldContext) => boolean
+  readonly fence?: 'QueueErased'
+  /**
+   * Returns true if the fold reads the sealed members of a fact: others keep their clear members only. An identify needs its sealed
+   * members, unless `evolve` ignores it. Absent: none, and the process needs no secret key.
+   */
+  readonly opens?: (fact: SealedFactOf<Fact>, context: FoldContext) => boolean
   /**
    * Returns a draft with the rows that these facts touch; of several partitions, the facts of each are in order. Returns an
    * empty draft, and reads nothing, for no records and for a projection that only adds. The catalog may change before

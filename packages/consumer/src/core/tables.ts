@@ -46,6 +46,7 @@ export const erasedUsers = defineTable(
     userId: 'uuid',
     partition: 'int',
     offset: 'bigint',
+    causeOffset: 'bigint?',
     keysUntil: 'timestamptz',
     erasureId: 'uuid',
     rows: 'bigint',

@@ -1,4 +1,4 @@
-import { decodeRecord, HEADERS, SealedUserFact } from '@nextvisit/contracts'
+import { decodeRecord, HEADERS, SealedFormFact, SealedUserFact } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import type { NewDeadLetter } from '../dead-letters/dead-letter-rows.ts'
@@ -17,8 +17,8 @@ export async function decodeBatches<Fact extends AnyFact, Draft>(
   batches: readonly Pick<PartitionBatch, 'checkpoint' | 'records' | 'deadBecause'>[],
 ): Promise<readonly DecodedBatch<Fact>[]> {
   const { projection } = parts
-  const schema =
-    projection.opens || holdsPersonalRows(projection) ? (SealedUserFact as ZodType as ZodType<Fact>) : projection.schema
+  const sealed: ZodType = projection.fence === 'QueueErased' ? SealedFormFact : SealedUserFact
+  const schema = projection.opens || holdsPersonalRows(projection) ? (sealed as ZodType<Fact>) : projection.schema
   const decoded = batches.map((batch) => {
     const { checkpoint, records } = batch
     return { ...decodeFacts(schema, batch), checkpoint, records }

@@ -56,8 +56,11 @@ const readLetters = (db: Db) =>
   )
 
 async function readErased(db: Db, offset: number) {
-  const { readErasedUsers } = answerErasedUsers({ projection: 'visits', topic: 'user-events' }, db)
-  const answer = await readErasedUsers({ users: [{ ...ADA, offset: String(offset) }] }, undefined as never)
+  const { readErasedUsers } = answerErasedUsers({ name: 'visits', topic: 'user-events' }, db)
+  const answer = await readErasedUsers(
+    { users: [{ ...ADA, erasureId: randomUUID(), offset: String(offset) }] },
+    undefined as never,
+  )
   return typeof answer === 'object' ? answer.users[0] : answer
 }
 

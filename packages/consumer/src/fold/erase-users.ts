@@ -1,4 +1,4 @@
-import { CAUSE_OF_ERASED, type UserErased, type UserRef } from '@nextvisit/contracts'
+import { CAUSE_OF_ERASED, type QueueErased, type UserErased, type UserRef } from '@nextvisit/contracts'
 import { empty, raw, type Sql, sql } from '@nextvisit/database'
 import type { Projection, Recorded } from '../core/projection.ts'
 import { erasedUsers } from '../core/tables.ts'
@@ -9,8 +9,11 @@ export interface ErasedUser extends UserRef {
   readonly offset: bigint
 }
 
+/** A record that erases a user: on `user-events`, or on `form-events`. */
+export type Erasure = UserErased | QueueErased
+
 /** Returns the user of an erasure, for {@link eraseRows}. */
-export function erasedUserOf({ fact, partition, offset }: Recorded<UserErased>): ErasedUser {
+export function erasedUserOf({ fact, partition, offset }: Recorded<Erasure>): ErasedUser {
   const { organization, project, userId } = fact
   return { organization, project, userId, partition, offset }
 }
@@ -50,7 +53,7 @@ export function eraseRows(
  */
 export function eraseUsers(
   { name, topic }: Pick<Projection, 'name' | 'topic'>,
-  erasures: readonly Recorded<UserErased>[],
+  erasures: readonly Recorded<Erasure>[],
 ): Sql[] {
   if (erasures.length === 0) return []
   const users = erasures.map(erasedUserOf)

@@ -1,31 +1,34 @@
-import type { SealedUserFact, UserErased } from '@nextvisit/contracts'
+import type { SealedFormFact, SealedUserFact } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { type Fence, isFenced, userKeyOf } from '@nextvisit/domain'
-import type { AnyFact, Recorded } from '../core/projection.ts'
+import type { AnyFact, Projection, Recorded } from '../core/projection.ts'
 import { readLedger } from './duplicates.ts'
 import type { PartitionCheckpoint } from './checkpoint.ts'
+import type { Erasure } from './erase-users.ts'
 import type { FoldParts } from './fold-parts.ts'
 import type { DecodedBatch } from './partition-batch.ts'
 
 /**
  * Marks the records that an erasure of their user covers (decision 18, The fence rule): they are folded without effect, and their
  * sealed members stay closed. Ends each batch before the first record of a user whom it has erased: the rows that a draft holds of
- * that user are gone by then. Erasures of the batch cover its earlier records already.
+ * that user are gone by then. Erasures of the batch cover its earlier records already. Those of a `QueueErased` are folded: a reader of
+ * `form-events` counts them by their clear members, so its rows must not depend on the batch.
  */
 export async function fenceRecords<Fact extends AnyFact, Draft, Batch extends OpenedBatch<Fact>>(
   parts: Pick<FoldParts<Fact, Draft>, 'projection' | 'db'>,
   batches: readonly Batch[],
 ): Promise<readonly Batch[]> {
   const { projection, db } = parts
-  if (!foldsErasures(projection)) return batches
-  const cut = batches.map(cutBatch)
+  const erasureType = erasureTypeOf(projection)
+  if (!erasureType) return batches
+  const cut = batches.map((batch) => cutBatch(batch, erasureType))
   if (!holdsPersonalRows(projection)) return cut
   await readErased(db, cut)
   const fences = await readFences(db, usersWithFence(cut))
   for (const { checkpoint, recorded } of cut) {
     const { erased } = checkpoint.current()
-    for (const erasure of await newErasures(db, recorded)) {
-      fences.set(userKeyOf(erasure.fact), fenceOf(erasure))
+    for (const erasure of await newErasures(db, erasuresIn(recorded, erasureType))) {
+      if (erasureType === 'UserErased') fences.set(userKeyOf(erasure.fact), fenceOf(erasure))
       if (erased instanceof Set) erased.add(erasure.fact.userId)
     }
   }
@@ -73,39 +76,61 @@ function usersWithFence(batches: readonly OpenedBatch<AnyFact>[]): ReadonlySet<s
   return users
 }
 
-/** Returns true if erasures are among a projection's facts. */
-function foldsErasures({ evolve }: { readonly evolve: object }): boolean {
-  return 'UserErased' in evolve
+/** The members of a projection that say which records erase a user. */
+interface ErasedBy {
+  readonly evolve: object
+  readonly fence?: Projection['fence']
+}
+
+/** Returns the type of the records that erase a user; undefined: a projection folds none. */
+export function erasureTypeOf({ evolve, fence }: ErasedBy): Erasure['type'] | undefined {
+  return fence ?? ('UserErased' in evolve ? 'UserErased' : undefined)
 }
 
 /** Returns true if erasures have an effect on a projection's rows. Others count erased records, too. */
-export function holdsPersonalRows({ evolve }: { readonly evolve: object }): boolean {
-  return 'UserErased' in evolve && evolve.UserErased !== 'ignored'
+export function holdsPersonalRows(projection: ErasedBy): boolean {
+  const type = erasureTypeOf(projection)
+  return type !== undefined && (projection.evolve as Readonly<Record<string, unknown>>)[type] !== 'ignored'
 }
 
 /** Returns the erasures among records that a projection folds. */
-export function erasuresOf(recorded: readonly Recorded<AnyFact>[]): readonly Recorded<UserErased>[] {
-  return recorded.filter(isErasure)
+export function erasuresOf(projection: ErasedBy, recorded: readonly Recorded<AnyFact>[]): readonly Recorded<Erasure>[] {
+  const type = erasureTypeOf(projection)
+  return type ? erasuresIn(recorded, type) : []
 }
 
-function isErasure(record: Recorded<AnyFact>): record is Recorded<UserErased> {
-  return record.fact.type === 'UserErased'
+function erasuresIn(
+  recorded: readonly Recorded<AnyFact>[],
+  erasureType: Erasure['type'],
+): readonly Recorded<Erasure>[] {
+  return recorded.filter((record): record is Recorded<Erasure> => record.fact.type === erasureType)
 }
 
 /** Reads the last fences of these users, by `userKeyOf`. */
 export async function readFences(db: Pick<Db, '$queryRaw'>, userIds: ReadonlySet<string>): Promise<Map<string, Fence>> {
   if (userIds.size === 0) return new Map()
   const rows = await db.$queryRaw<
-    { organization: string; project: string; userId: string; offset: bigint; keysUntil: Date }[]
+    {
+      organization: string
+      project: string
+      userId: string
+      offset: bigint
+      causeOffset: bigint | null
+      keysUntil: Date
+    }[]
   >(sql`
-    SELECT organization, project, user_id AS "userId", "offset", keys_until AS "keysUntil"
+    SELECT organization, project, user_id AS "userId", "offset", cause_offset AS "causeOffset", keys_until AS "keysUntil"
     FROM erased_users WHERE user_id = ANY(${[...userIds]}::uuid[])`)
-  return new Map(rows.map((row) => [userKeyOf(row), { offset: row.offset, keysUntilMs: row.keysUntil.getTime() }]))
+  return new Map(
+    rows.map(({ offset, causeOffset, keysUntil, ...user }) => [
+      userKeyOf(user),
+      { offset, keysUntilMs: keysUntil.getTime(), ...(causeOffset !== null && { causeOffset }) },
+    ]),
+  )
 }
 
 /** Returns the erasures that are not duplicates. The eraser publishes at least once, and only the first copy is a fence. */
-async function newErasures(db: Db, recorded: readonly Recorded<AnyFact>[]): Promise<readonly Recorded<UserErased>[]> {
-  const erasures = erasuresOf(recorded)
+async function newErasures(db: Db, erasures: readonly Recorded<Erasure>[]): Promise<readonly Recorded<Erasure>[]> {
   if (erasures.length === 0) return []
   const seen = await readLedger(
     db,
@@ -114,13 +139,13 @@ async function newErasures(db: Db, recorded: readonly Recorded<AnyFact>[]): Prom
   return erasures.filter(({ fact }) => !seen.has(fact.id))
 }
 
-function fenceOf({ fact, offset }: Recorded<UserErased>): Fence {
+function fenceOf({ fact, offset }: Recorded<Erasure>): Fence {
   return { offset, keysUntilMs: Date.parse(fact.keysUntil) }
 }
 
-/** The facts of such a projection are those of `user-events`. */
-function factOf({ fact }: Recorded<AnyFact>): SealedUserFact {
-  return fact as SealedUserFact
+/** The facts of such a projection are those of `user-events` or `form-events`. */
+function factOf({ fact }: Recorded<AnyFact>): SealedUserFact | SealedFormFact {
+  return fact as SealedUserFact | SealedFormFact
 }
 
 function marked<Fact extends AnyFact>(record: Recorded<Fact>, fences: ReadonlyMap<string, Fence>): Recorded<Fact> {
@@ -129,8 +154,11 @@ function marked<Fact extends AnyFact>(record: Recorded<Fact>, fences: ReadonlyMa
   return fence && isFenced({ offset: record.offset, fact }, fence) ? { ...record, isErased: true } : record
 }
 
-function cutBatch<Fact extends AnyFact, Batch extends DecodedBatch<Fact>>(batch: Batch): Batch {
-  const cutAt = cutOf(batch.recorded)
+function cutBatch<Fact extends AnyFact, Batch extends DecodedBatch<Fact>>(
+  batch: Batch,
+  erasureType: Erasure['type'],
+): Batch {
+  const cutAt = cutOf(batch.recorded, erasureType)
   if (cutAt === undefined) return batch
   const isBefore = ({ offset }: { readonly offset: bigint }): boolean => offset < cutAt
   return {
@@ -142,12 +170,13 @@ function cutBatch<Fact extends AnyFact, Batch extends DecodedBatch<Fact>>(batch:
 }
 
 /** Returns the offset of the first record of a user whom an earlier one erases. */
-function cutOf(recorded: readonly Recorded<AnyFact>[]): bigint | undefined {
+function cutOf(recorded: readonly Recorded<AnyFact>[], erasureType: Erasure['type']): bigint | undefined {
   const erased = new Set<string>()
   for (const record of recorded) {
-    const isErased = erased.size > 0 && erased.has(userKeyOf(factOf(record)))
+    const fact = factOf(record)
+    const isErased = erased.size > 0 && erased.has(userKeyOf(fact))
     if (isErased) return record.offset
-    if (isErasure(record)) erased.add(userKeyOf(record.fact))
+    if (fact.type === erasureType) erased.add(userKeyOf(fact))
   }
   return undefined
 }

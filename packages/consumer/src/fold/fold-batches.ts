@@ -90,7 +90,7 @@ export async function foldRecords<Fact extends AnyFact, Draft>(
     duplicates,
     statements: [
       ...rememberRecords(seen),
-      ...eraseUsers(projection, erasuresOf(records)),
+      ...eraseUsers(projection, erasuresOf(projection, records)),
       ...statements,
       ...insertOutbox(outbox),
     ],

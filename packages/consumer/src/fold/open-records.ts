@@ -1,7 +1,7 @@
 import { openFact, type Sealed, type SealedUserFact } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import { type DataKey, keyNameOf } from '@nextvisit/sealing'
-import type { AnyFact, Recorded } from '../core/projection.ts'
+import type { AnyFact, Recorded, SealedFactOf } from '../core/projection.ts'
 import { contextOf, type FoldParts } from './fold-parts.ts'
 import type { DecodedBatch } from './partition-batch.ts'
 import type { WantedKey } from './user-keys.ts'
@@ -13,7 +13,7 @@ interface FetchedAndDecoded<Fact> extends DecodedBatch<Fact> {
 
 /**
  * Opens the sealed members that the projection reads, of all batches with one search for keys. An identify whose key is destroyed is
- * erased. An event whose key is destroyed keeps its clear members: other consumers count it without opening it. Members that cannot be
+ * erased. An event or an answer whose key is destroyed keeps its clear members, because folds count it by those. Members that cannot be
  * opened otherwise make the record a dead letter. Throws like `UserKeys.find`.
  */
 export async function openRecords<Fact extends AnyFact, Draft>(
@@ -28,7 +28,7 @@ export async function openRecords<Fact extends AnyFact, Draft>(
     const own: SealedRecord[] = []
     for (const [index, record] of recorded.entries()) {
       if (record.isErased) continue
-      const fact = record.fact as AnyFact as SealedUserFact
+      const fact = record.fact as AnyFact as SealedFactOf<Fact>
       if (!('sealed' in fact) || !fact.sealed || !opens(fact, context)) continue
       const key = { partition: record.partition, userId: fact.userId, keyId: fact.sealed.key }
       const name = keyNameOf(key)
@@ -83,6 +83,9 @@ function openBatch<Fact extends AnyFact>(
   }
 }
 
+/** The types whose clear members count without the sealed ones. */
+const COUNTED_CLOSED: ReadonlySet<string> = new Set(['EventTracked', 'FormAnswered'])
+
 /** Returns the opened record, or the reason why it becomes a dead letter. */
 function openRecord<Fact extends AnyFact>(
   record: Recorded<Fact>,
@@ -90,7 +93,7 @@ function openRecord<Fact extends AnyFact>(
 ): Recorded<Fact> | string {
   if (key === 'damaged') return 'sealed: its data key is damaged'
   // Destroyed.
-  if (key === undefined) return record.fact.type === 'EventTracked' ? record : { ...record, isErased: true }
+  if (key === undefined) return COUNTED_CLOSED.has(record.fact.type) ? record : { ...record, isErased: true }
   const sealedFact = record.fact as AnyFact as Extract<SealedUserFact, { readonly sealed?: Sealed | undefined }>
   const opened = openFact(sealedFact, key.open)
   if (opened.outcome === 'rejected') return opened.reason

@@ -134,7 +134,7 @@ export async function runConsumer(consumer: Consumer, { createWork }: RunConsume
         ...answerOperations(runner),
         ...answerDeadLetters(name, readDb),
         ...personalData,
-        ...answerErasedUsers({ projection: name, topic: projection.topic }, readDb),
+        ...answerErasedUsers(projection, readDb),
       }),
     ],
     ...consumerHealth({ runner, catalog, db: upkeepDb }),

@@ -6,8 +6,16 @@ import { type CallTable, defineCall } from './define-call.ts'
 /** Maximum number of users in one question. */
 export const MAX_ERASED_USERS_ASKED = 1_000
 
-/** An erased user, and the offset of the `UserErased` in the user's partition. Offsets have 64 bits and travel as strings. */
-const ErasedUserQuery = z.object({ ...projectFields, userId: Uuid, offset: z.string().regex(/^\d{1,18}$/) })
+/**
+ * An erased user, the erasure, and the offset of the `UserErased` in the user's partition. Offsets have 64 bits and travel as strings.
+ * Consumers of `form-events` find the `QueueErased` of the erasure by its id.
+ */
+const ErasedUserQuery = z.object({
+  ...projectFields,
+  userId: Uuid,
+  erasureId: Uuid,
+  offset: z.string().regex(/^\d{1,18}$/),
+})
 
 /** Served by every consumer. */
 export const erasedUserCalls = {

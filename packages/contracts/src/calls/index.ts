@@ -1,3 +1,4 @@
+import { answerCollectorCalls } from './answer-collector.ts'
 import { deadLetterCalls } from './dead-letters.ts'
 import type { CallTable } from './define-call.ts'
 import { erasedUserCalls } from './erased-users.ts'
@@ -25,6 +26,7 @@ export const CALLS = {
   'trait-registry': traitRegistryCalls,
   metering: meteringCalls,
   'form-trigger-evaluator': formTriggerEvaluatorCalls,
+  'answer-collector': answerCollectorCalls,
   'user-eraser': userEraserCalls,
 } satisfies Readonly<Record<string, CallTable>>
 

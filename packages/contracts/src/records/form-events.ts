@@ -99,6 +99,15 @@ export const QueueErased = z
     userId: Uuid.describe('The user. The Kafka key.'),
     at: Instant.describe('When the erasure was requested.'),
     erasureId: Uuid.describe('The erasure.'),
+    causeOffset: z
+      .number()
+      .int()
+      .min(0)
+      .optional()
+      .describe(
+        'The offset of the `UserErased` in the partition of the user: a `FormQueued` with a lower one is erased, also one that comes again ' +
+          'after this record.',
+      ),
     keysUntil: Instant.describe('Data keys of the user that were created until this instant are destroyed.'),
   })
   .describe(

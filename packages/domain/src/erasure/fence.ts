@@ -1,4 +1,5 @@
-import type { AnyUserFact, ErasureRequested } from '@nextvisit/contracts'
+import type { AnyFormFact, AnyUserFact, ErasureRequested } from '@nextvisit/contracts'
+import { uuidV5 } from '../ids.ts'
 
 /**
  * Keys that were created until this long after the request are fenced too: the clocks of gateways differ, and a gateway that
@@ -8,21 +9,29 @@ const CLOCK_SKEW_MS = 60_000
 
 /** The last erasure of a user, as far as the rule needs it. */
 export interface Fence {
-  /** Offset of the `UserErased` in the user's partition of user-events. */
+  /** Offset of the `UserErased` in the user's partition of user-events, or of the `QueueErased` in that of form-events. */
   readonly offset: bigint
+  /** On form-events: the offset of the `UserErased`. Absent: unknown. */
+  readonly causeOffset?: bigint
   /** Keys that were created until this instant are destroyed, ms since the epoch. */
   readonly keysUntilMs: number
 }
 
 /**
  * Returns true if an erasure covers a record of its user (decision 18, The fence rule): it is before the fence, or a fenced
- * key sealed it. The rule reads clear members only, so it does not depend on keys that were destroyed or restored.
+ * key sealed it. On form-events, it also covers later copies of a form that was queued before. The rule reads clear members only, so
+ * it does not depend on keys that were destroyed or restored.
  */
 export function isFenced(
-  { offset, fact }: { readonly offset: bigint; readonly fact: AnyUserFact },
+  { offset, fact }: { readonly offset: bigint; readonly fact: AnyUserFact | AnyFormFact },
   fence: Fence,
 ): boolean {
-  return isFencedPlace({ offset, keyId: keyIdOf(fact) }, fence)
+  return isFencedPlace({ offset, keyId: keyIdOf(fact) }, fence) || isQueuedBefore(fact, fence)
+}
+
+function isQueuedBefore(fact: AnyUserFact | AnyFormFact, { causeOffset }: Fence): boolean {
+  if (fact.type !== 'FormQueued' || fact.causeOffset === undefined || causeOffset === undefined) return false
+  return fact.causeOffset < causeOffset
 }
 
 /** Applies the rule of {@link isFenced} to a record whose bytes are not in memory. `keyId`: {@link keyIdOf} it. */
@@ -34,13 +43,18 @@ export function isFencedPlace(
 }
 
 /** Returns the id of the key that sealed the personal members of a record; undefined: nothing is sealed. */
-export function keyIdOf(fact: AnyUserFact): string | undefined {
+export function keyIdOf(fact: AnyUserFact | AnyFormFact): string | undefined {
   return 'sealed' in fact ? fact.sealed?.key : undefined
 }
 
 /** Returns true if an erasure destroys a key. */
 export function isFencedKey(keyId: string, { keysUntilMs }: Pick<Fence, 'keysUntilMs'>): boolean {
   return keyTimeMs(keyId) <= keysUntilMs
+}
+
+/** Returns the id of the `UserErased` of a user: an erasure may publish it twice. */
+export function userErasedIdOf(erasureId: string, userId: string): string {
+  return uuidV5(erasureId, userId)
 }
 
 /** Returns the instant from which the fences of a request follow, ms since the epoch. No known key of its users is later. */

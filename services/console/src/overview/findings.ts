@@ -75,6 +75,7 @@ const WITHOUT: Readonly<Record<ServiceName, string>> = {
   gateway: 'Requests of customers get no answer.',
   'user-projector': 'Profiles and segments are not updated, and reads of users fail.',
   'trait-registry': 'New names are admitted unchecked.',
+  'answer-collector': 'Results and answers of forms are unavailable.',
   metering: 'Limits are not enforced: requests are admitted unchecked.',
   'form-trigger-evaluator': 'No form is queued or shown until it is back.',
   'user-eraser': 'Erasures of users wait until it is back.',

@@ -64,8 +64,8 @@ function createConsumerStore({ db, store, calls, now }: ConsumerStoreParts): () 
 
   async function readProgress(pending: readonly PendingErasure[]): Promise<readonly StoreProgress[]> {
     if (pending.length === 0) return []
-    const asked = pending.flatMap(({ organization, project, users }) =>
-      users.map(({ userId, offset }) => ({ organization, project, userId, offset })),
+    const asked = pending.flatMap(({ organization, project, erasureId, users }) =>
+      users.map(({ userId, offset }) => ({ organization, project, userId, erasureId, offset })),
     )
     const answered = await calls.readErasedUsers({ users: asked })
     if (answered.outcome !== 'answered') {

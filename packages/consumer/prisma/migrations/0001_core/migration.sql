@@ -128,15 +128,17 @@ CREATE TABLE idempotent_records (
 -- Imported records are never pruned: received is infinity.
 CREATE INDEX idempotent_records_by_age ON idempotent_records (partition, received) WHERE received < 'infinity';
 
--- The fences of erased users (docs/decisions/0018): the latest of each user. The commit that folds a UserErased writes it. userIds
+-- The fences of erased users (docs/decisions/0018): the latest of each user. The commit that folds the erasure writes it. userIds
 -- come first in the key, because commits look up the users of their records.
 CREATE TABLE erased_users (
   organization text NOT NULL,
   project      text NOT NULL,
   user_id      uuid NOT NULL,
   partition    int NOT NULL,
-  -- Of the UserErased. Earlier records of the user are fenced,
+  -- Of the record that erased the user: UserErased, or QueueErased on form-events. Earlier records of the user are fenced,
   "offset"     bigint NOT NULL,
+  -- on form-events also repeats of what user-events had caused before this offset,
+  cause_offset bigint,
   -- and so are records that were sealed with a key which is not later than this.
   keys_until   timestamptz(3) NOT NULL,
   erasure_id   uuid NOT NULL,

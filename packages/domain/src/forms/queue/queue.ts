@@ -211,10 +211,20 @@ export function cancel(queue: Queue, row: OpenRow, now: Moment): QueueChange {
   return changeBy(queue, endOf(row, 'FormCancelled', now))
 }
 
-/** Returns the fact that an erasure of a user has ended the queue. */
-export function queueErasedBy({ id, received: at, ...erased }: UserErased): QueueErased {
+/** Returns the fact that an erasure of a user has ended the queue. `causeOffset`: that of the erasure in the partition of the user. */
+export function queueErasedBy({ id, received: at, ...erased }: UserErased, causeOffset: number): QueueErased {
   const { organization, project, userId, erasureId, keysUntil } = erased
-  return { type: 'QueueErased', id: queueErasedIdOf(id), organization, project, userId, at, erasureId, keysUntil }
+  return {
+    type: 'QueueErased',
+    id: queueErasedIdOf(id),
+    organization,
+    project,
+    userId,
+    at,
+    erasureId,
+    causeOffset,
+    keysUntil,
+  }
 }
 
 function changeBy(queue: Queue, ...facts: readonly QueueStateFact[]): QueueChange {

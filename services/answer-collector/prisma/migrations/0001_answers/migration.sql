@@ -1,0 +1,113 @@
+-- Rows of users' queues, as far as results need them. All records of a user share a partition, so a row has one writer.
+CREATE TABLE offers (
+  organization  text NOT NULL,
+  project       text NOT NULL,
+  user_id       uuid NOT NULL,
+  -- Of the row in the queue.
+  id            uuid NOT NULL,
+  form_id       text NOT NULL,
+  -- According to the latest record that has them: environment of the key, language, revision of the content.
+  environment   text NOT NULL CHECK (environment IN ('P', 'T')),
+  language      text,
+  revision      int,
+  -- The record that queued the form.
+  cause_id      uuid NOT NULL,
+  queued_at     timestamptz(3) NOT NULL,
+  delivered_at  timestamptz(3),
+  expired_at    timestamptz(3),
+  -- The first recorded answer with an element, and its id.
+  started_at    timestamptz(3),
+  answer_id     uuid,
+  ended_at      timestamptz(3),
+  -- Of the latest recorded answer.
+  status        text CHECK (status IN ('partial', 'finished', 'dismissed')),
+  -- By element. json, not jsonb: the order of elements stays.
+  answers       json NOT NULL,
+  -- Size of the answers in bytes.
+  answer_bytes  int NOT NULL,
+  -- What the answers add to element_days: a list of [element, type, value].
+  counted       jsonb NOT NULL,
+  PRIMARY KEY (organization, project, user_id, id)
+);
+ALTER TABLE offers ALTER COLUMN answers SET STATISTICS 0, ALTER COLUMN counted SET STATISTICS 0;
+-- The answers of a form, newest first. Rows without answers are not in it.
+CREATE INDEX offers_answered ON offers (organization, project, form_id, environment, started_at, id)
+  WHERE started_at IS NOT NULL;
+
+-- How often offers of a form took a step. All counters are rows of a partition, and only its owner writes them: folds of two
+-- partitions never wait for each other. An erasure keeps them.
+CREATE TABLE funnels (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  form_id      text NOT NULL,
+  environment  text NOT NULL,
+  step         text NOT NULL,
+  partition    int NOT NULL,
+  count        bigint NOT NULL,
+  PRIMARY KEY (organization, project, form_id, environment, step, partition)
+);
+
+-- The same of a UTC day and a language ('': unknown).
+CREATE TABLE funnel_days (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  form_id      text NOT NULL,
+  environment  text NOT NULL,
+  day          text NOT NULL,
+  language     text NOT NULL,
+  step         text NOT NULL,
+  partition    int NOT NULL,
+  count        bigint NOT NULL,
+  PRIMARY KEY (organization, project, form_id, environment, day, language, step, partition)
+);
+
+-- How many offers took these seconds from delivered to finished, by the day on which they were finished. Their median is exact,
+-- and survives erasures.
+CREATE TABLE answer_seconds (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  form_id      text NOT NULL,
+  environment  text NOT NULL,
+  day          text NOT NULL,
+  language     text NOT NULL,
+  seconds      int NOT NULL,
+  partition    int NOT NULL,
+  count        bigint NOT NULL,
+  PRIMARY KEY (organization, project, form_id, environment, day, language, seconds, partition)
+);
+
+-- How many offers have a value as answer to an element, by the day on which they were started. Value '': any. A value is a
+-- number, the id of an option, 'other', 'true' or 'false'.
+CREATE TABLE element_days (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  form_id      text NOT NULL,
+  environment  text NOT NULL,
+  day          text NOT NULL,
+  language     text NOT NULL,
+  element      text NOT NULL,
+  type         text NOT NULL,
+  value        text NOT NULL,
+  partition    int NOT NULL,
+  -- A changed answer moves to another row. A commit deletes the rows that it leaves at 0.
+  count        bigint NOT NULL,
+  PRIMARY KEY (organization, project, form_id, environment, day, language, element, type, value, partition)
+);
+CREATE INDEX element_days_empty ON element_days (partition) WHERE count = 0;
+
+-- The same of users who are erased: the commit that folds the erasure moves their counts here. No replay can read their answers
+-- again, so it carries these rows.
+CREATE TABLE erased_element_days (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  form_id      text NOT NULL,
+  environment  text NOT NULL,
+  day          text NOT NULL,
+  language     text NOT NULL,
+  element      text NOT NULL,
+  type         text NOT NULL,
+  value        text NOT NULL,
+  partition    int NOT NULL,
+  count        bigint NOT NULL,
+  PRIMARY KEY (organization, project, form_id, environment, day, language, element, type, value, partition)
+);

@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto'
+import type { AnsweredElements, Answers, FormFact } from '@nextvisit/contracts'
+import {
+  answerGiven,
+  formAnswered,
+  formDelivered,
+  formExpired,
+  formQueued,
+  queueErased,
+} from '@nextvisit/contracts/fixtures'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { givenCollector } from '../test/given-collector.ts'
+import { isCounted, readFormAnswers, readFormDays, readFormFunnels, readFormResults } from './queries.ts'
+
+const given = givenCollector()
+const PROJECT = { organization: 'acme', project: 'shop' } as const
+const FORM = { ...PROJECT, formId: 'nps', environment: 'P' } as const
+const DELIVERED = '2026-11-02T10:00:00.000Z'
+const after = (seconds: number) => new Date(Date.parse(DELIVERED) + seconds * 1_000).toISOString()
+
+interface Offer {
+  readonly userName?: string
+  readonly formId?: string
+  /** Seconds from the delivery to the answer. */
+  readonly seconds?: number
+  readonly answers?: Answers
+  readonly elements?: AnsweredElements
+  readonly language?: string
+}
+
+/** Returns the records of an offer that is finished. */
+function finishedOffer({
+  userName = 'ada',
+  formId = 'nps',
+  seconds = 0,
+  answers = { score: 9 },
+  elements,
+  language,
+}: Offer): FormFact[] {
+  const queuedId = randomUUID()
+  const of = { userName, queuedId, formId }
+  return [
+    formQueued({ ...of, at: DELIVERED }),
+    formDelivered({ ...of, at: DELIVERED, ...(language && { language }) }),
+    formAnswered(
+      answerGiven({
+        userName,
+        formId,
+        offerId: queuedId,
+        received: after(seconds),
+        answers,
+        elements: elements ?? { score: 'nps' },
+        ...(language && { language }),
+      }),
+    ),
+  ]
+}
+
+describe('the results of a form', () => {
+  it('contain the exact median of the seconds to answer, in any order', async () => {
+    const seconds = fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 9 })
+    await fc.assert(
+      fc.asyncProperty(seconds, async (all) => {
+        await given.empty()
+        await given.fold(all.flatMap((one) => finishedOffer({ seconds: one })))
+        const sorted = all.toSorted((one, other) => one - other)
+        const middle = [sorted[Math.floor((all.length - 1) / 2)] ?? 0, sorted[Math.ceil((all.length - 1) / 2)] ?? 0]
+        const { medianSecondsToAnswer } = await readFormResults(given.db(), FORM)
+        expect(medianSecondsToAnswer).toBe((Number(middle[0]) + Number(middle[1])) / 2)
+      }),
+      { numRuns: 8 },
+    )
+  })
+
+  it('contain counts, averages, distributions and the NPS, before and after an erasure', async () => {
+    const scores = [10, 9, 8, 6, 0]
+    const facts = scores.flatMap((score, nth) =>
+      finishedOffer({
+        userName: `user-${nth}`,
+        answers: { score, stars: 4, contact: nth > 0 },
+        elements: { score: 'nps', stars: 'rating', contact: 'consent' },
+      }),
+    )
+    await given.fold([
+      ...facts,
+      formQueued({ userName: 'bob' }),
+      formDelivered({ userName: 'bob' }),
+      formExpired({ userName: 'bob' }),
+    ])
+    const results = await readFormResults(given.db(), FORM)
+    expect(results).toEqual({
+      funnel: { queued: 6, delivered: 6, started: 5, finished: 5, dismissed: 0, expired: 1 },
+      responseRate: 5 / 6,
+      medianSecondsToAnswer: 0,
+      unmatched: 0,
+      elements: [
+        {
+          id: 'contact',
+          type: 'consent',
+          count: 5,
+          distribution: [
+            { value: true, count: 4 },
+            { value: false, count: 1 },
+          ],
+        },
+        {
+          id: 'score',
+          type: 'nps',
+          count: 5,
+          average: 6.6,
+          nps: 0,
+          promoters: 2,
+          passives: 1,
+          detractors: 2,
+          distribution: [0, 6, 8, 9, 10].map((value) => ({ value, count: 1 })),
+        },
+        { id: 'stars', type: 'rating', count: 5, average: 4, distribution: [{ value: 4, count: 5 }] },
+      ],
+    })
+    await given.empty()
+    await given.fold([...facts, queueErased({ userName: 'user-0' })])
+    expect((await readFormResults(given.db(), FORM)).elements).toEqual(results.elements)
+  })
+
+  it('are those of the asked days, environment and language', async () => {
+    await given.fold([
+      ...finishedOffer({ language: 'en', seconds: 20 * 3_600 }),
+      ...finishedOffer({ language: 'de', answers: { score: 0 } }),
+    ])
+    const read = (query: object) => readFormResults(given.db(), { ...FORM, ...query })
+    expect((await read({ language: 'de' })).elements).toMatchObject([{ count: 1, average: 0 }])
+    expect((await read({ language: 'de' })).funnel).toEqual({ delivered: 1, started: 1, finished: 1, dismissed: 0 })
+    expect((await read({ to: '2026-11-03' })).funnel).toMatchObject({ queued: 2, delivered: 2, finished: 1 })
+    expect((await read({ from: '2026-11-03' })).funnel).toMatchObject({ queued: 0, delivered: 0, finished: 1 })
+    expect((await read({ from: '2026-11-03' })).responseRate).toBeNull()
+    expect((await read({ environment: 'T' })).funnel).toMatchObject({ queued: 0, finished: 0 })
+    const days = await readFormDays(given.db(), { ...FORM, from: '2026-11-01', to: '2026-12-01' })
+    expect(days).toMatchObject([
+      { day: '2026-11-02', scores: [{ id: 'score', count: 1, average: 0, nps: -100 }] },
+      { day: '2026-11-03', funnel: { finished: 1 }, scores: [{ average: 9, nps: 100 }] },
+    ])
+  })
+})
+
+describe('the answers of a form', () => {
+  it('are listed newest first, and later answers do not move the following pages', async () => {
+    const older = Array.from({ length: 5 }, (_, nth) => finishedOffer({ userName: `user-${nth}`, seconds: nth }))
+    await given.fold(older.flat())
+    const read = (next?: string) => readFormAnswers(given.db(), { ...FORM, limit: 2, ...(next && { after: next }) })
+    const first = await read()
+    await given.fold([...older.flat(), ...finishedOffer({ userName: 'new', seconds: 100 })])
+    const second = await read(first.next ?? '')
+    const third = await read(second.next ?? '')
+    const startedAt = [first, second, third].flatMap(({ answers }) => answers.map((one) => one.startedAt))
+    expect(startedAt).toEqual([4, 3, 2, 1, 0].map(after))
+    expect(third.next).toBeNull()
+    expect((await read()).answers[0]).toMatchObject({
+      startedAt: after(100),
+      status: 'finished',
+      answers: { score: 9 },
+    })
+  })
+
+  it('end a page after some megabytes, and miss none', async () => {
+    const reason = 'x'.repeat(250_000)
+    const long = Array.from({ length: 40 }, (_, nth) =>
+      finishedOffer({ seconds: nth, answers: { reason }, elements: { reason: 'text' } }),
+    )
+    await given.fold(long.flat(), { sizes: [3] })
+    const sizes: number[] = []
+    for (let next: string | null | undefined; next !== null; ) {
+      const page = await readFormAnswers(given.db(), { ...FORM, limit: 1_000, ...(next && { after: next }) })
+      sizes.push(page.answers.length)
+      next = page.next
+    }
+    expect(sizes).toEqual([17, 17, 6])
+  })
+})
+
+describe('the funnels of forms', () => {
+  it('come in pages by form id, with 0 for forms of the other environment', async () => {
+    await given.fold([
+      ...finishedOffer({ formId: 'a' }),
+      ...finishedOffer({ formId: 'b' }),
+      formQueued({ formId: 'c', queuedId: randomUUID(), environment: 'T' }),
+    ])
+    const read = (query: object) => readFormFunnels(given.db(), { ...PROJECT, environment: 'P', limit: 2, ...query })
+    expect(await read({})).toMatchObject({ forms: [{ formId: 'a', responseRate: 1 }, { formId: 'b' }], next: 'b' })
+    expect(await read({ after: 'b' })).toMatchObject({ forms: [{ formId: 'c', funnel: { queued: 0 } }], next: null })
+    expect((await read({ formIds: ['b', 'x'] })).forms.map(({ formId }) => formId)).toEqual(['b'])
+    expect(await isCounted(given.db(), { ...PROJECT, formId: 'c' })).toBe(true)
+    expect(await isCounted(given.db(), { ...PROJECT, formId: 'x' })).toBe(false)
+  })
+})

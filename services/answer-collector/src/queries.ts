@@ -1,0 +1,205 @@
+import { readTogether } from '@nextvisit/consumer'
+import {
+  AnswerStatus,
+  type Answers,
+  type CollectedAnswer,
+  Environment,
+  type FormAnswersAnswer,
+  type FormAnswersQuery,
+  type FormDaysAnswer,
+  type FormDaysQuery,
+  type FormFunnelsAnswer,
+  type FormFunnelsQuery,
+  type FormResults,
+  type FormResultsQuery,
+  MAX_RESULT_DAYS,
+  type ProjectRef,
+} from '@nextvisit/contracts'
+import { type Db, empty, type RowOf, sql, type Sql } from '@nextvisit/database'
+import type { Step } from './draft.ts'
+import { elementResultsOf, funnelOf, responseRateOf, scoresOf, type ValueCount } from './results.ts'
+import { offers } from './tables.ts'
+
+interface StepCount {
+  readonly step: Step
+  readonly count: number
+}
+
+/** Returns true if a step of this form was ever counted. */
+export async function isCounted(
+  db: Db,
+  { organization, project, formId }: ProjectRef & { readonly formId: string },
+): Promise<boolean> {
+  const rows = await db.$queryRaw<unknown[]>(sql`
+    SELECT 1 FROM funnels WHERE (organization, project, form_id) = (${organization}, ${project}, ${formId}) LIMIT 1`)
+  return rows.length > 0
+}
+
+/** Reads the funnels of a page of forms over all days, by form id. */
+export async function readFormFunnels(
+  db: Db,
+  { organization, project, environment, formIds, limit, after = '' }: FormFunnelsQuery,
+): Promise<Pick<FormFunnelsAnswer, 'forms' | 'next'>> {
+  const rows = await db.$queryRaw<(StepCount & { readonly formId: string })[]>(sql`
+    WITH page AS (
+      SELECT DISTINCT form_id FROM funnels
+      WHERE (organization, project) = (${organization}, ${project}) AND form_id > ${after}
+        ${formIds ? sql`AND form_id = ANY(${formIds}::text[])` : empty}
+      ORDER BY form_id LIMIT ${limit + 1}
+    )
+    SELECT form_id AS "formId", step,
+      coalesce(sum(count) FILTER (WHERE environment = ${environment}), 0)::float8 AS count
+    FROM page JOIN funnels USING (form_id)
+    WHERE (organization, project) = (${organization}, ${project})
+    GROUP BY form_id, step ORDER BY form_id`)
+  const found = [...Map.groupBy(rows, ({ formId }) => formId)]
+  const forms = found.slice(0, limit).map(([formId, steps]) => ({ formId, ...summaryOf(steps) }))
+  return { forms, next: found.length > limit ? (forms.at(-1)?.formId ?? null) : null }
+}
+
+function summaryOf(steps: readonly StepCount[]): Pick<FormResults, 'funnel' | 'responseRate' | 'unmatched'> {
+  const counts = new Map(steps.map(({ step, count }) => [step, count]))
+  const funnel = funnelOf(counts)
+  return { funnel, responseRate: responseRateOf(funnel), unmatched: counts.get('unmatched') ?? 0 }
+}
+
+/** Bounds an answer. A content has far fewer values. */
+const MAX_VALUES = 20_000
+
+/** Reads the results of a form, of one snapshot. */
+export async function readFormResults(db: Db, query: FormResultsQuery): Promise<FormResults> {
+  const where = conditionOf(query)
+  const { steps, medians, values } = await readTogether<{
+    steps: StepCount & JsonRow
+    medians: { readonly median: number | null }
+    values: ValueCount & JsonRow
+  }>(db, sql`SELECT 1 AS one`, {
+    steps: sql`SELECT step, sum(count) AS count FROM funnel_days WHERE ${where} GROUP BY step`,
+    // The mean of the two in the middle, which are one if the number is odd.
+    medians: sql`
+      SELECT (min(seconds) FILTER (WHERE up_to >= div(total + 1, 2)) + min(seconds) FILTER (WHERE up_to >= div(total + 2, 2))) / 2.0
+        AS median
+      FROM (
+        SELECT seconds, sum(sum(count)) OVER (ORDER BY seconds) AS up_to, sum(sum(count)) OVER () AS total
+        FROM answer_seconds WHERE ${where} GROUP BY seconds
+      ) AS ordered`,
+    values: sql`
+      SELECT element, type, value, sum(count) AS count FROM ${elementsWhere(where)}
+      GROUP BY element, type, value ORDER BY element, type, value LIMIT ${MAX_VALUES}`,
+  })
+  const { funnel, ...summary } = summaryOf(steps)
+  return {
+    funnel: query.language === undefined ? funnel : ofLanguage(funnel),
+    ...summary,
+    medianSecondsToAnswer: medians[0]?.median ?? null,
+    elements: [...elementResultsOf(values)],
+  }
+}
+
+type JsonRow = Readonly<Record<string, unknown>>
+
+/** Counts of present users, and of those who are erased. */
+function elementsWhere(where: Sql): Sql {
+  const columns = sql`day, element, type, value, count`
+  return sql`(
+    SELECT ${columns} FROM element_days WHERE ${where}
+    UNION ALL SELECT ${columns} FROM erased_element_days WHERE ${where}
+  ) AS counted`
+}
+
+function conditionOf({
+  organization,
+  project,
+  formId,
+  environment,
+  language,
+  from,
+  to,
+}: Omit<FormResultsQuery, 'from' | 'to'> & {
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}): Sql {
+  return sql`(organization, project, form_id, environment) = (${organization}, ${project}, ${formId}, ${environment})
+    ${from === undefined ? empty : sql`AND day >= ${from}`} ${to === undefined ? empty : sql`AND day < ${to}`}
+    ${language === undefined ? empty : sql`AND language = ${language}`}`
+}
+
+/** A form has no language while it waits. */
+function ofLanguage({ delivered, started, finished, dismissed }: FormResults['funnel']): FormResults['funnel'] {
+  return { delivered, started, finished, dismissed }
+}
+
+const DAY_MS = 24 * 3_600_000
+
+/** Reads funnel and scores of a form for each day on which something was counted. */
+export async function readFormDays(db: Db, query: FormDaysQuery): Promise<FormDaysAnswer['days']> {
+  const earliest = new Date(Date.parse(query.to) - MAX_RESULT_DAYS * DAY_MS).toISOString().slice(0, 10)
+  const where = conditionOf({ ...query, from: query.from > earliest ? query.from : earliest })
+  const { steps, values } = await readTogether<{
+    steps: StepCount & JsonRow & { readonly day: string }
+    values: ValueCount & JsonRow & { readonly day: string }
+  }>(db, sql`SELECT 1 AS one`, {
+    steps: sql`SELECT day, step, sum(count) AS count FROM funnel_days WHERE ${where} GROUP BY day, step`,
+    values: sql`
+      SELECT day, element, type, value, sum(count) AS count FROM ${elementsWhere(where)}
+      WHERE type IN ('nps', 'rating') GROUP BY day, element, type, value
+      ORDER BY day DESC, element, type, value LIMIT ${MAX_VALUES}`,
+  })
+  const stepsOf = Map.groupBy(steps, ({ day }) => day)
+  const valuesOf = Map.groupBy(values, ({ day }) => day)
+  return [...new Set([...stepsOf.keys(), ...valuesOf.keys()])].toSorted().map((day) => {
+    const { funnel } = summaryOf(stepsOf.get(day) ?? [])
+    return {
+      day,
+      funnel: query.language === undefined ? funnel : ofLanguage(funnel),
+      scores: [...scoresOf(valuesOf.get(day) ?? [])],
+    }
+  })
+}
+
+/** Ends a page. With one more row, an answer stays below the 8 MiB of a call. */
+const MAX_PAGE_BYTES = 4 * 2 ** 20
+
+/** Reads a page of offers with answers, newest first. */
+export async function readFormAnswers(db: Db, query: FormAnswersQuery): Promise<Omit<FormAnswersAnswer, 'stale'>> {
+  const { organization, project, formId, environment, limit, after } = query
+  const [startedAt, id] = after?.split('_') ?? []
+  const isAfter = startedAt && id ? sql`(started_at, id) < (${startedAt}::timestamptz, ${id}::uuid)` : sql`TRUE`
+  const rows = await db.$queryRaw<(RowOf<typeof offers> & { readonly found: number })[]>(sql`
+    SELECT ${offers.columns}, found
+    FROM (
+      SELECT organization, project, user_id, id, count(*) OVER ()::int AS found,
+        sum(answer_bytes) OVER (ORDER BY started_at DESC, id DESC) - answer_bytes AS bytes_before
+      FROM unnest(${environment ? [environment] : Environment.options}::text[]) AS asked (environment), LATERAL (
+        SELECT organization, project, user_id, id, started_at, answer_bytes FROM offers
+        WHERE (organization, project, form_id, environment) = (${organization}, ${project}, ${formId}, asked.environment)
+          AND started_at IS NOT NULL AND ${isAfter}
+        ORDER BY started_at DESC, id DESC LIMIT ${limit + 1}
+      ) AS own
+    ) AS page
+    JOIN offers USING (organization, project, user_id, id)
+    WHERE bytes_before < ${MAX_PAGE_BYTES} ORDER BY started_at DESC, id DESC LIMIT ${limit}`)
+  const answers = rows.map((row) => answerOf(offers.parse(row)))
+  const last = answers.at(-1)
+  const isLast = !last || answers.length === rows[0]?.found
+  return { answers, next: isLast ? null : `${last.startedAt}_${last.offerId}` }
+}
+
+function answerOf(row: RowOf<typeof offers>): CollectedAnswer {
+  const { id: offerId, userId, answerId, revision, language, environment, status, startedAt, endedAt, causeId } = row
+  if (answerId === null || startedAt === null || revision === null)
+    throw new TypeError(`The offer ${offerId} has no answer`)
+  return {
+    answerId,
+    userId,
+    offerId,
+    revision,
+    language,
+    startedAt,
+    endedAt,
+    causeId,
+    environment: Environment.parse(environment),
+    status: AnswerStatus.parse(status),
+    answers: JSON.parse(row.answers) as Answers,
+  }
+}

@@ -1,0 +1,99 @@
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import { createPartitionFold, type FoldMode, type UserKeys } from '@nextvisit/consumer'
+import type { FormFact } from '@nextvisit/contracts'
+import { type CommitDb, type Db, openCommitDb, raw, sql } from '@nextvisit/database'
+import type { FetchedRecord } from '@nextvisit/log'
+import {
+  batchOf,
+  createTestDatabase,
+  factsAsRecords,
+  storedTestKeys,
+  storeTestKeys,
+  type TestDatabase,
+} from '@nextvisit/testing'
+import { afterAll, beforeAll, beforeEach, expect, inject } from 'vitest'
+import { answerCollector } from '../src/consumer.ts'
+import { createProjection } from '../src/projection.ts'
+
+const FOLDED = ['offers', 'funnels', 'funnel_days', 'answer_seconds', 'element_days'] as const
+const TABLES = [...FOLDED, 'erased_element_days'] as const
+
+interface FoldOptions {
+  /** The number of records in each batch, repeated. Default: all records in one. */
+  readonly sizes?: readonly number[]
+  /** Default: a stored key of each user. */
+  readonly userKeys?: UserKeys
+  readonly mode?: FoldMode
+  readonly partition?: number
+}
+
+/** Creates the collector's tables for the specs of a file, empty at the beginning of each. */
+export function givenCollector() {
+  let database: TestDatabase
+  let db: CommitDb
+  beforeAll(async () => {
+    database = await createTestDatabase(inject('databaseUrl'), answerCollector)
+    db = openCommitDb({ url: database.url, schema: answerCollector.schema, applicationName: 'spec' })
+  })
+  beforeEach(() => empty())
+  afterAll(async () => {
+    await db?.$disconnect()
+    await database?.drop()
+  })
+
+  async function empty(): Promise<void> {
+    const core = ['checkpoints', 'idempotent_records', 'erased_users', 'user_keys', 'dead_letters']
+    await db.$executeRaw(raw(`TRUNCATE ${[...TABLES, ...core].join(', ')}`))
+  }
+
+  /** Folds all records of a partition, from offset 0. */
+  async function foldRecords(records: readonly FetchedRecord[], options: FoldOptions = {}): Promise<void> {
+    const {
+      sizes = [records.length],
+      userKeys = storedTestKeys('answer-collector'),
+      mode = 'live',
+      partition = 0,
+    } = options
+    const place = { topic: 'form-events', partition, catalog: staticCatalog([]), serviceVersion: 'test', mode }
+    const fold = createPartitionFold({ projection: createProjection(), db, userKeys, ...place })
+    await fold.open()
+    for (let from = Number(fold.checkpoint().nextOffset), nth = 0; from < records.length; nth++) {
+      const to = Math.min(records.length, from + (sizes[nth % sizes.length] ?? 1))
+      expect(await fold.fold(batchOf(records, from, to))).toMatchObject({ outcome: 'folded' })
+      // An erasure may have cut the batch.
+      from = Number(fold.checkpoint().nextOffset)
+    }
+  }
+
+  return {
+    db: () => db,
+    empty,
+    foldRecords,
+    /** Folds facts of a partition, with a stored key of each user. */
+    fold: async (facts: readonly FormFact[], options: FoldOptions = {}) => {
+      await storeTestKeys(db, facts)
+      await foldRecords(factsAsRecords(facts, { topic: 'form-events', partition: options.partition ?? 0 }), options)
+    },
+  }
+}
+
+/** Reads every row of the collector's tables. */
+export function readCollected(db: Db): Promise<unknown> {
+  return readTables(db, TABLES)
+}
+
+/** Reads every row that a rebuild writes. */
+export function readFolded(db: Db): Promise<unknown> {
+  return readTables(db, FOLDED)
+}
+
+async function readTables(db: Db, tables: readonly string[]): Promise<unknown> {
+  const found: Record<string, unknown> = {}
+  for (const table of tables) {
+    const rows = await db.$queryRaw<{ row: object }[]>(
+      sql`SELECT to_jsonb(own) - 'partition' AS row FROM ${raw(table)} AS own ORDER BY to_jsonb(own)::text`,
+    )
+    found[table] = rows.map(({ row }) => row)
+  }
+  return found
+}
