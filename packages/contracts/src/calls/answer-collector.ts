@@ -22,7 +22,7 @@ const FormFunnelsQuery = z.object({
 })
 export type FormFunnelsQuery = z.infer<typeof FormFunnelsQuery>
 const FormFunnelsAnswer = z.object({
-  /** By form id. A form without a counted step in this environment is missing if `formIds` names it, and 0 otherwise. */
+  /** By form id. Forms without a counted step in any environment are missing. */
   forms: z.array(
     z.object({
       formId: SlugId,

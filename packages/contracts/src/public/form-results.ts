@@ -72,7 +72,7 @@ export const FormAnswer = z.strictObject({
   offerId: Uuid,
   revision: z.number().int().describe('The revision of the content, according to the latest answer.'),
   language: z.string().nullable().describe('According to the latest answer that names one, or to the delivery.'),
-  environment: Environment.describe("The environment of the first answer's key."),
+  environment: Environment.describe("The environment of the latest answer's key."),
   status: AnswerStatus,
   answers: Answers.describe('The latest answer to each element.'),
   startedAt: Instant.describe('Time of the first answer with an element.'),

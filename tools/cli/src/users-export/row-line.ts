@@ -10,6 +10,7 @@ export const TYPE_OF_TABLE: Readonly<Record<string, string>> = {
   'form-trigger-evaluator/queue': 'queued-form',
   'form-trigger-evaluator/shown_forms': 'shown-form',
   'form-trigger-evaluator/decisions': 'decision',
+  'answer-collector/offers': 'offer',
   'metering/mau_members': 'active-month',
   'user-projector/erased_users': 'erasure',
   'trait-registry/erased_users': 'erasure',
