@@ -3,6 +3,11 @@ import { z } from 'zod'
 /** Id of an organization, project, form or segment, chosen in the workspace file (decisions.md, Words). */
 export const SlugId = z.string().regex(/^[a-z0-9-]{1,63}$/, 'must be 1 to 63 of the characters a-z, 0-9 and -')
 
+/** Id of an element of a form's content. */
+export const ElementId = z
+  .string()
+  .regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must be a letter (a-z), then up to 62 of the characters a-z, 0-9, _ and -')
+
 export const Uuid = z.uuid()
 
 /** An instant in the format of `Date.toISOString()`: UTC with milliseconds. The only format of time in records. */

@@ -1,10 +1,11 @@
-import { type Form, ProjectConfig } from '@nextvisit/contracts'
+import { type Answers, type Form, ProjectConfig, type TraitValue } from '@nextvisit/contracts'
 import { compileForms, type FormIndex } from '../src/forms/form-index.ts'
 import { type Moment, momentOf } from '../src/time/moment.ts'
 import { type OpenRow, queueOf } from '../src/forms/queue/queue.ts'
 import type { TriggerContext } from '../src/forms/triggers.ts'
 import type { UserState } from '../src/forms/user-state.ts'
 import type { Profile } from '../src/traits/profile.ts'
+import type { AnswerState, AnswerStates } from '../src/users/answer-state.ts'
 import { type EventHistory, withOccurrence } from '../src/counts/event-history.ts'
 
 /** Fixtures for the specs of the form rules: each function returns a valid part, and its argument overrides members. */
@@ -37,6 +38,7 @@ export function userState({
     profile: { traits, traitBytes: 0, device },
     firstSeenAt: NOW - DAY,
     events: new Map([['checkout', history([NOW])]]),
+    answers: new Map(),
     queue: queueOf([...open.values()], new Map(shownForms)),
     ...special,
   }
@@ -101,6 +103,26 @@ export function eventContext(special: Partial<NonNullable<TriggerContext['event'
 
 export function visitContext(visit = { startsSession: true }): TriggerContext {
   return { received: moment(NOW), visit }
+}
+
+/** The answers to one form, which was finished an hour ago, or not yet. */
+export function answersTo(
+  formId: string,
+  answers: Readonly<Record<string, TraitValue>> = {},
+  { isFinished = true }: { readonly isFinished?: boolean } = {},
+): AnswerStates {
+  const state: AnswerState = {
+    offerId: '00000000-0000-5000-8000-00000000000a',
+    status: 'finished',
+    startedAt: NOW - HOUR,
+    finishedAt: isFinished ? NOW - HOUR : undefined,
+    answers: new Map(Object.entries(answers)),
+  }
+  return new Map([[formId, state]])
+}
+
+export function answeredContext(answers: Answers = {}, formId = 'nps'): TriggerContext {
+  return { received: moment(NOW), answered: { formId, answers } }
 }
 
 /** An index over forms that react to `checkout` unless they say otherwise. */

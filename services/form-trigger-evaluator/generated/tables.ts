@@ -37,6 +37,24 @@ export const EventOccurrences = [
   ['organization', 'project', 'userId', 'slug'],
 ] as const
 
+/** The table `form_answers`: its name, its columns and its key. */
+export const FormAnswers = [
+  'form_answers',
+  {
+    organization: 'text',
+    project: 'text',
+    userId: 'uuid',
+    formId: 'text',
+    offerId: 'uuid',
+    status: 'text',
+    startedAt: 'timestamptz',
+    endedAt: 'timestamptz?',
+    finishedAt: 'timestamptz?',
+    answers: 'json',
+  } satisfies ColumnsOf<prisma.FormAnswers>,
+  ['organization', 'project', 'userId', 'formId'],
+] as const
+
 /** The table `queue`: its name, its columns and its key. */
 export const QueueRow = [
   'queue',

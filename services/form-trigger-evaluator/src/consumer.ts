@@ -28,6 +28,7 @@ export const formTriggerEvaluator = defineConsumer({
   tables: {
     users: 'fold',
     event_occurrences: 'fold',
+    form_answers: 'fold',
     queue: {
       notCompared: { offered_at: 'open offers are not in the log. The live value is kept.' },
       comparedAs: { state: `replace(state, 'offered', 'waiting')` },

@@ -3,8 +3,10 @@ import type { AddressedReply, ErasedUser } from '@nextvisit/consumer'
 import type { GateOutcome, GateReason, ProjectRef, Trigger, UserRef } from '@nextvisit/contracts'
 import type { NewRow } from '@nextvisit/database'
 import {
+  type AnswerStates,
   EMPTY_QUEUE,
   EMPTY_PROFILE,
+  NO_ANSWERS,
   type Profile,
   projectKeyOf,
   type Queue,
@@ -22,6 +24,8 @@ export interface DraftUser extends UserRef, UserState {
   readonly partition: number
   /** The stored queue: rows that differ from it must be written. */
   storedQueue: Queue
+  /** The stored answers: states that differ from them must be written. */
+  storedAnswers: AnswerStates
   /** The stored traits. Other traits must be written. Absent: there was no row. */
   storedTraits?: Profile['traits']
   /** True if columns of the user's row must be written. The queue and the counts of events are in other tables. */
@@ -84,6 +88,8 @@ export function newUser({ organization, project, userId }: UserRef, partition: n
     partition,
     profile: EMPTY_PROFILE,
     events: new Map(),
+    answers: NO_ANSWERS,
+    storedAnswers: NO_ANSWERS,
     queue: EMPTY_QUEUE,
     storedQueue: EMPTY_QUEUE,
     isChanged: false,

@@ -2,8 +2,12 @@ import { type FoldContext, type JsonRow, readTogether, type Recorded, requireFit
 import type { DeviceFacts, UserFact, UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
 import {
+  answersNeededBy,
+  answerStateOf,
   countsNeededBy,
   type EventHistory,
+  MAX_ANSWER_STATE_BYTES,
+  MAX_ANSWERED_FORMS,
   MAX_EVENT_HISTORY_BYTES,
   parseTraits,
   queueOf,
@@ -13,7 +17,7 @@ import {
 } from '@nextvisit/domain'
 import { emptyDraft, type Draft, newUser, projectOf } from './draft.ts'
 import { toQueueRow } from './queue-rows.ts'
-import { eventOccurrences, queues, shownForms, users } from './tables.ts'
+import { eventOccurrences, formAnswers, queues, shownForms, users } from './tables.ts'
 
 /** The columns that name a user. */
 const USER = ['organization', 'project', 'userId'] as const
@@ -25,6 +29,7 @@ interface Stored {
   readonly occurrences: JsonRow
   readonly queue: JsonRow
   readonly shown: JsonRow
+  readonly answers?: JsonRow
 }
 
 /**
@@ -43,16 +48,18 @@ export async function loadDraft(
   if (batch.length === 0) return draft
   for (const { fact, partition } of batch) draft.users.set(userKeyOf(fact), newUser(fact, partition))
   const touched = [...draft.users.values()]
-  const asking = batch.map(({ fact }) => ({
-    fact,
-    counts: countsNeededBy(fact, mode === 'live' ? projectOf(draft, fact, catalog)?.config : undefined),
-  }))
+  const asking = batch.map(({ fact }) => {
+    const project = mode === 'live' ? projectOf(draft, fact, catalog)?.config : undefined
+    return { fact, counts: countsNeededBy(fact, project), answers: answersNeededBy(fact, project) }
+  })
+  const answers = answersOf(asking)
   const eventBytes = asking.reduce((sum, { counts }) => sum + counts.length * MAX_EVENT_HISTORY_BYTES, 0)
   await requireFits(db, {
     records: batch.length,
     eventBytes,
     maxTraitBytes: touched.length * USER_LIMITS.traitBytes,
     fromUsers: () => users.lookUp(touched),
+    answers,
   })
   const events = new Map<string, UserEvent>()
   for (const { fact, counts } of asking) {
@@ -64,10 +71,13 @@ export async function loadDraft(
     occurrences: sql`SELECT ${eventOccurrences.columns} FROM ${eventOccurrences.lookUp([...events.values()])}`,
     queue: queueFor(batch),
     shown: sql`SELECT ${shownForms.columns} FROM ${shownForms.lookUp('asked', { columns: USER })}`,
+    // Most batches need none.
+    ...(answers && { answers: sql`SELECT ${formAnswers.columns} FROM ${answers.from()}` }),
   })
   stored.users.forEach((row) => putUser(draft, row))
   stored.occurrences.forEach((row) => putOccurrences(draft, row))
   putQueues(draft, stored.queue, stored.shown)
+  putAnswers(draft, stored.answers ?? [])
   return draft
 }
 
@@ -92,6 +102,42 @@ function putUser(draft: Draft, found: JsonRow): void {
 function putOccurrences(draft: Draft, found: JsonRow): void {
   const row = eventOccurrences.parse(found)
   draft.users.get(userKeyOf(row))?.events.set(row.slug, toHistory(row))
+}
+
+/** The records of a batch, and the forms whose answers they need. */
+type AskingAnswers = readonly { readonly fact: UserFact; readonly answers: ReturnType<typeof answersNeededBy> }[]
+
+/** Returns the answers to load: all of the users who answer, and those that evaluations read. undefined: none. */
+function answersOf(asking: AskingAnswers): { readonly maxBytes: number; readonly from: () => Sql } | undefined {
+  const answering = new Map<string, UserRef>()
+  const read = new Map<string, UserRef & { readonly formId: string }>()
+  for (const { fact, answers } of asking) {
+    const key = userKeyOf(fact)
+    if (answers === 'all') answering.set(key, refOf(fact))
+    else for (const formId of answers) read.set(`${key}/${formId}`, { ...refOf(fact), formId })
+  }
+  if (answering.size === 0 && read.size === 0) return undefined
+  return {
+    maxBytes: (answering.size * MAX_ANSWERED_FORMS + read.size) * MAX_ANSWER_STATE_BYTES,
+    from: () => sql`(
+      SELECT * FROM ${formAnswers.lookUp([...answering.values()], { columns: USER })}
+      UNION ALL
+      SELECT * FROM ${formAnswers.lookUp([...read.values()].filter((one) => !answering.has(userKeyOf(one))))}
+    ) AS form_answers`,
+  }
+}
+
+function putAnswers(draft: Draft, rows: readonly JsonRow[]): void {
+  const found = Map.groupBy(
+    rows.map((row) => formAnswers.parse(row)),
+    userKeyOf,
+  )
+  for (const [key, states] of found) {
+    const user = draft.users.get(key)
+    if (!user) continue
+    user.storedAnswers = new Map(states.map((row) => [row.formId, answerStateOf(row)]))
+    user.answers = user.storedAnswers
+  }
 }
 
 /** Returns a row in the form that the rules count by. */

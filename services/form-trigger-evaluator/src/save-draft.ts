@@ -1,10 +1,10 @@
 import { type ErasedUser, erasedSource, eraseRows } from '@nextvisit/consumer'
 import { isoOf, type Sql, sql } from '@nextvisit/database'
-import { formatChangedTraits } from '@nextvisit/domain'
+import { changedAnswers, formatChangedTraits, storedAnswersOf } from '@nextvisit/domain'
 import type { DecisionRow, DraftUser, Draft } from './draft.ts'
 import { keepOutcomes } from './idempotent-outcomes.ts'
 import { writeQueues } from './queue-rows.ts'
-import { decisions, eventOccurrences, users } from './tables.ts'
+import { decisions, eventOccurrences, formAnswers, users } from './tables.ts'
 
 /** Returns statements for the rows that a batch has changed: one for each table, however many rows. */
 export function saveDraft(draft: Draft): readonly Sql[] {
@@ -16,6 +16,8 @@ export function saveDraft(draft: Draft): readonly Sql[] {
     ...eraseEverything(draft.erased),
     ...users.upsertKeeping('traits', changed.map(userRowOf)),
     ...eventOccurrences.upsert(all.flatMap(changedOccurrences)),
+    ...formAnswers.upsert(all.flatMap(writtenAnswers)),
+    ...formAnswers.deleteByKeys(all.flatMap(droppedAnswers)),
     ...decisions.upsert(Array.from(draft.decisions.values(), decisionRowOf)),
     ...writeQueues({ updated, stored, inserted }),
     ...keepOutcomes(draft.outcomes),
@@ -31,6 +33,7 @@ function eraseEverything(erased: readonly ErasedUser[]): readonly Sql[] {
   return [
     ...eraseRows('users', erased),
     ...eraseRows('event_occurrences', erased),
+    ...eraseRows('form_answers', erased),
     ...eraseRows('decisions', erased),
     ...eraseRows('idempotent_outcomes', erased, { columns: ['user_id'] }),
     ...eraseRows('queue', erased, { only: sql`coalesce(own.cause_offset, -1) < erased."offset"` }),
@@ -76,6 +79,16 @@ function changedOccurrences({ organization, project, userId, events, changedCoun
       missedReceivedAt: isoOf(missed?.received),
     }
   })
+}
+
+function writtenAnswers({ organization, project, userId, answers, storedAnswers }: DraftUser) {
+  const { written } = changedAnswers(storedAnswers, answers)
+  return written.map(([formId, state]) => ({ organization, project, userId, formId, ...storedAnswersOf(state) }))
+}
+
+function droppedAnswers({ organization, project, userId, answers, storedAnswers }: DraftUser) {
+  const { dropped } = changedAnswers(storedAnswers, answers)
+  return dropped.map((formId) => ({ organization, project, userId, formId }))
 }
 
 function decisionRowOf(decision: DecisionRow) {

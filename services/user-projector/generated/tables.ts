@@ -41,6 +41,24 @@ export const UserEvent = [
   ['organization', 'project', 'userId', 'slug'],
 ] as const
 
+/** The table `form_answers`: its name, its columns and its key. */
+export const FormAnswers = [
+  'form_answers',
+  {
+    organization: 'text',
+    project: 'text',
+    userId: 'uuid',
+    formId: 'text',
+    offerId: 'uuid',
+    status: 'text',
+    startedAt: 'timestamptz',
+    endedAt: 'timestamptz?',
+    finishedAt: 'timestamptz?',
+    answers: 'json',
+  } satisfies ColumnsOf<prisma.FormAnswers>,
+  ['organization', 'project', 'userId', 'formId'],
+] as const
+
 /** The table `segment_members`: its name, its columns and its key. */
 export const SegmentMember = [
   'segment_members',

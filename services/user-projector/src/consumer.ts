@@ -39,6 +39,7 @@ export const userProjector = defineConsumer({
       },
     },
     user_events: 'fold',
+    form_answers: 'fold',
     segment_members: {
       carriedColumn: { column: 'since', when: 'own.since <> theirs.since' },
       notCompared: { since: 'it also depends on when a segment was changed. The live value is kept.' },

@@ -1,6 +1,6 @@
 import type { ErasedUser } from '@nextvisit/consumer'
 import type { UserRef } from '@nextvisit/contracts'
-import { EMPTY_PROFILE, type Profile, type SegmentedUser } from '@nextvisit/domain'
+import { type AnswerStates, EMPTY_PROFILE, NO_ANSWERS, type Profile, type SegmentedUser } from '@nextvisit/domain'
 import type { ProjectSegments } from './project-segments.ts'
 
 /** A user whom a batch loads and changes. */
@@ -17,6 +17,7 @@ export interface DraftUser extends UserRef, SegmentedUser {
     readonly fingerprint?: string
     readonly memberships: ReadonlyMap<string, number>
     readonly traits?: Profile['traits']
+    readonly answers: AnswerStates
   }
   /** The counts of events to write. */
   readonly changedCounts: Set<string>
@@ -51,8 +52,9 @@ export function newUser(
     droppedTraitOperations: 0,
     computed: { fingerprint: '', asOf: undefined, changesAt: undefined },
     events: new Map(),
+    answers: NO_ANSWERS,
     memberships: new Map(),
-    stored: { memberships: new Map() },
+    stored: { memberships: new Map(), answers: NO_ANSWERS },
     isChanged: false,
     changedCounts: new Set(),
   }

@@ -1,8 +1,18 @@
 import { type FoldContext, type Recorded, requireFits } from '@nextvisit/consumer'
-import { type DeviceFacts, isActivityFact, type ActivityFact, type UserFact, type UserRef } from '@nextvisit/contracts'
-import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
 import {
+  type ActivityFact,
+  type AnswerGiven,
+  type DeviceFacts,
+  isActivityFact,
+  type UserFact,
+  type UserRef,
+} from '@nextvisit/contracts'
+import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
+import {
+  answerStateOf,
   countsRaisedBy,
+  MAX_ANSWER_STATE_BYTES,
+  MAX_ANSWERED_FORMS,
   MAX_EVENT_HISTORY_BYTES,
   mayChangeSegments,
   parseTraits,
@@ -11,8 +21,11 @@ import {
   userKeyOf,
 } from '@nextvisit/domain'
 import { partitionKeyOf, readProjectSegments, segmentsOf } from './project-segments.ts'
-import { segmentMembers, userEvents, users } from './tables.ts'
+import { formAnswers, segmentMembers, userEvents, users } from './tables.ts'
 import { type DraftUser, emptyDraft, newUser, type Draft } from './draft.ts'
+
+/** The columns that name a user. */
+const USER = ['organization', 'project', 'userId'] as const
 
 export type UserRow = RowOf<typeof users>
 
@@ -26,7 +39,7 @@ export async function loadDraft(
   { catalog }: Pick<FoldContext, 'catalog'>,
 ): Promise<Draft> {
   const draft = emptyDraft()
-  const activity = batch.flatMap(({ fact, partition }) => (isActivityFact(fact) ? { fact, partition } : []))
+  const activity = batch.flatMap(({ fact, partition }) => (isFolded(fact) ? { fact, partition } : []))
   if (activity.length === 0) return draft
   const segments = await readProjectSegments(
     db,
@@ -35,6 +48,7 @@ export async function loadDraft(
   )
   const withRow = new Set<DraftUser>()
   const recomputed = new Set<DraftUser>()
+  const answering = new Set<DraftUser>()
   const events = new Map<string, UserRef & { readonly slug: string }>()
   for (const { fact, partition } of activity) {
     const { organization, project, userId } = fact
@@ -42,23 +56,63 @@ export async function loadDraft(
     const found = segments.get(partitionKeyOf({ ...fact, partition })) ?? segmentsOf(catalog, fact)
     const user = draft.users.get(key) ?? newUser(fact, partition, found)
     draft.users.set(key, user)
-    for (const slug of countsRaisedBy(fact)) events.set(`${key}/${slug}`, { organization, project, userId, slug })
+    if (fact.type === 'AnswerGiven') answering.add(user)
+    else for (const slug of countsRaisedBy(fact)) events.set(`${key}/${slug}`, { organization, project, userId, slug })
     if (mayChangeSegments(fact, user.segments)) recomputed.add(user)
     if (changesUserRow(fact) || recomputed.has(user)) withRow.add(user)
   }
   const counted = [...recomputed].reduce((sum, { segments: { index } }) => sum + index.countKeys.size, 0)
   const eventBytes = (events.size + counted) * MAX_EVENT_HISTORY_BYTES
+  const answers = answersOf([...answering], [...recomputed])
   await requireFits(db, {
     records: batch.length,
     eventBytes,
     maxTraitBytes: withRow.size * USER_LIMITS.traitBytes,
     fromUsers: () => users.lookUp([...withRow]),
+    answers,
   })
   // In sequence: a running consumer folds over one connection.
   for (const row of await users.selectByKeys(db, [...withRow])) putUser(draft, row)
   for (const row of await userEvents.selectByKeys(db, [...events.values()])) putEvent(draft, row)
+  if (answers) putAnswers(draft, await formAnswers.select(db, sql`FROM ${answers.from()}`))
   await loadCounted(db, draft, [...recomputed])
   return draft
+}
+
+/** Returns whether a fact changes a user, or the user's answers. */
+function isFolded(fact: UserFact): fact is ActivityFact | AnswerGiven {
+  return isActivityFact(fact) || fact.type === 'AnswerGiven'
+}
+
+/** Returns the answers to load: all of the users who answer, and those that segments read. undefined: none. */
+function answersOf(
+  answering: readonly DraftUser[],
+  recomputed: readonly DraftUser[],
+): { readonly maxBytes: number; readonly from: () => Sql } | undefined {
+  const all = new Set(answering)
+  const read = recomputed.flatMap((user) => {
+    const { organization, project, userId, segments } = user
+    if (all.has(user)) return []
+    return Array.from(segments.index.answeredForms, (formId) => ({ organization, project, userId, formId }))
+  })
+  if (answering.length === 0 && read.length === 0) return undefined
+  return {
+    maxBytes: (answering.length * MAX_ANSWERED_FORMS + read.length) * MAX_ANSWER_STATE_BYTES,
+    from: () => sql`(
+      SELECT * FROM ${formAnswers.lookUp(answering, { columns: USER })}
+      UNION ALL
+      SELECT * FROM ${formAnswers.lookUp(read)}
+    ) AS form_answers`,
+  }
+}
+
+function putAnswers(draft: Draft, rows: readonly RowOf<typeof formAnswers>[]): void {
+  for (const [key, states] of Map.groupBy(rows, userKeyOf)) {
+    const user = draft.users.get(key)
+    if (!user) continue
+    user.answers = new Map(states.map((row) => [row.formId, answerStateOf(row)]))
+    user.stored = { ...user.stored, answers: user.answers }
+  }
 }
 
 /** Loads users with everything that their segments depend on. */
@@ -72,12 +126,15 @@ export async function loadSegmentedUsers(
     draft.users.set(userKeyOf(row), newUser(row, row.partition, segmentsOf(catalog, row)))
     putUser(draft, row)
   }
+  const answers = answersOf([], [...draft.users.values()])
+  if (answers) putAnswers(draft, await formAnswers.select(db, sql`FROM ${answers.from()}`))
   await loadCounted(db, draft, [...draft.users.values()])
   return draft
 }
 
-/** Returns whether a fact changes the row of its user. An admin track event changes only the event's history. */
-function changesUserRow(fact: ActivityFact): boolean {
+/** Returns whether a fact changes the row of its user. An admin track event changes only the event's history, and an answer only the answers. */
+function changesUserRow(fact: ActivityFact | AnswerGiven): boolean {
+  if (fact.type === 'AnswerGiven') return false
   return fact.type === 'IdentifyRequested' || fact.source === 'sdk'
 }
 

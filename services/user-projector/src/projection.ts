@@ -5,8 +5,16 @@ import {
   type ProjectionParts,
   type Recorded,
 } from '@nextvisit/consumer'
-import { type EventTracked, type IdentifyRequested, type ActivityFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import {
+  type ActivityFact,
+  type AnswerGiven,
+  type EventTracked,
+  type IdentifyRequested,
+  TOPICS,
+  UserFact,
+} from '@nextvisit/contracts'
+import {
+  applyAnswer,
   applyEvent,
   applyIdentify,
   changeAndRecomputeSegments,
@@ -39,13 +47,13 @@ export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>):
     name: 'user-projector',
     topic: TOPICS.userEvents,
     schema: UserFact,
-    opens: ({ type }) => type === 'IdentifyRequested',
+    opens: ({ type }) => type === 'IdentifyRequested' || type === 'AnswerGiven',
     idempotencyOf: idempotentRecordOf,
     load: loadDraft,
     evolve: {
       IdentifyRequested: evolveIdentify,
       EventTracked: evolveEvent,
-      AnswerGiven: 'ignored',
+      AnswerGiven: evolveAnswer,
       VisitAnswered: 'ignored',
       UserErased: ({ erased }, record) => void erased.push(erasedUserOf(record)),
     },
@@ -82,8 +90,16 @@ function evolveEvent(draft: Draft, { fact }: Recorded<EventTracked>): void {
   })
 }
 
+/** Folds an answer, also of a user without an identify. */
+function evolveAnswer(draft: Draft, { fact }: Recorded<AnswerGiven>): void {
+  const user = loadedUser(draft, fact)
+  changeAndRecomputeSegments(user, fact, () => {
+    user.answers = applyAnswer(user.answers, fact)
+  })
+}
+
 /** Returns the user of a fact. Throws if `load` has missed it: without an error, the fact would be lost. */
-function loadedUser({ users }: Draft, fact: ActivityFact): DraftUser {
+function loadedUser({ users }: Draft, fact: ActivityFact | AnswerGiven): DraftUser {
   const user = users.get(userKeyOf(fact))
   if (!user) throw new Error(`The user of the ${fact.type} ${fact.id} was not loaded`)
   return user

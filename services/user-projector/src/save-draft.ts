@@ -1,7 +1,7 @@
 import { type ErasedUser, erasedSource, eraseRows } from '@nextvisit/consumer'
 import { isoOf, type Sql, sql } from '@nextvisit/database'
-import { formatChangedTraits } from '@nextvisit/domain'
-import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
+import { changedAnswers, formatChangedTraits, storedAnswersOf } from '@nextvisit/domain'
+import { formAnswers, segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 import type { Draft, DraftUser } from './draft.ts'
 
 /** Returns statements for the rows that a batch has changed: one for each table, however many rows. */
@@ -12,6 +12,8 @@ export function saveDraft(draft: Draft): readonly Sql[] {
     ...eraseEverything(draft.erased),
     ...users.upsertKeeping('traits', changed.flatMap(userRowOf)),
     ...userEvents.upsert(all.flatMap(changedEvents)),
+    ...formAnswers.upsert(all.flatMap(writtenAnswers)),
+    ...formAnswers.deleteByKeys(all.flatMap(droppedAnswers)),
     ...segmentMembers.upsert(changed.flatMap(joined)),
     ...segmentMembers.deleteByKeys(changed.flatMap(left)),
     ...segmentCounts.upsert(changed.flatMap(memberCounts)),
@@ -40,6 +42,7 @@ function eraseEverything(erased: readonly ErasedUser[]): readonly Sql[] {
         = (gone.organization, gone.project, gone.definitions, gone.partition)`,
     ...eraseRows('users', erased),
     ...eraseRows('user_events', erased),
+    ...eraseRows('form_answers', erased),
   ]
 }
 
@@ -77,6 +80,16 @@ function changedEvents({ organization, project, userId, events, changedCounts }:
     const firstAndLast = { firstAt: isoOf(firstAt), lastAt: isoOf(latestMs.at(-1) ?? firstAt) }
     return { organization, project, userId, slug, count, latestMs, ...firstAndLast }
   })
+}
+
+function writtenAnswers({ organization, project, userId, answers, stored }: DraftUser) {
+  const { written } = changedAnswers(stored.answers, answers)
+  return written.map(([formId, state]) => ({ organization, project, userId, formId, ...storedAnswersOf(state) }))
+}
+
+function droppedAnswers({ organization, project, userId, answers, stored }: DraftUser) {
+  const { dropped } = changedAnswers(stored.answers, answers)
+  return dropped.map((formId) => ({ organization, project, userId, formId }))
 }
 
 /** Returns the segments that the user has joined, perhaps again. */

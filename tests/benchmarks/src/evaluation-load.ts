@@ -121,6 +121,7 @@ function userOf(at: number, random: () => number): Evaluation['user'] {
     firstSeenAt: NOW - random() * 100 * DAY,
     sessionStartedAt: NOW - 20 * MINUTE,
     lastSdkContactAt: NOW - MINUTE,
+    answers: new Map(),
     events: new Map(slugs.map((slug) => [slug, historyOf(Math.ceil(random() * 50))])),
     queue: queueOf(open, new Map(shown)),
   }

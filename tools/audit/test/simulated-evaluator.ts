@@ -149,5 +149,5 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
 }
 
 function newUser(userId: string): UserState {
-  return { userId, profile: EMPTY_PROFILE, events: new Map(), queue: EMPTY_QUEUE }
+  return { userId, profile: EMPTY_PROFILE, events: new Map(), answers: new Map(), queue: EMPTY_QUEUE }
 }

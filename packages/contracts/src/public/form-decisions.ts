@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { QueuedForm } from './queue-row.ts'
 import { Instant, SlugId, Uuid } from '../primitives.ts'
 import { ConditionLeaf, PropertyLeaf } from '../workspace/condition.ts'
-import { Frequency, Trigger } from '../workspace/organization-config.ts'
+import { AnswerLeaf } from '../workspace/content-shape.ts'
+import { FrequencyRule, Trigger } from '../workspace/organization-config.ts'
 import { TraitValue } from '../records/traits.ts'
 
 function gate<Name extends string, Compared extends z.ZodRawShape>(name: Name, compared: Compared) {
@@ -15,10 +16,13 @@ function gate<Name extends string, Compared extends z.ZodRawShape>(name: Name, c
  */
 export const GateOutcome = z.discriminatedUnion('gate', [
   gate('where', {
-    leaf: PropertyLeaf.nullable().describe("The decisive condition on the event's properties; null: there is none."),
+    leaf: z
+      .union([PropertyLeaf, AnswerLeaf])
+      .nullable()
+      .describe("The decisive condition on the event's properties, or on the answers; null: there is none."),
     negated: z.boolean().describe('The condition is under a `not`, so it must not hold.'),
     actual: TraitValue.optional().describe(
-      "The event's value, at most 20 values of 100 characters; absent: no comparable value.",
+      'The value of the event or the answer, at most 20 values of 100 characters; absent: no comparable value.',
     ),
   }),
   gate('live', {
@@ -31,7 +35,7 @@ export const GateOutcome = z.discriminatedUnion('gate', [
     leaf: ConditionLeaf.nullable().describe('The decisive condition; null: there is none, the form is for all users.'),
     negated: z.boolean().describe('The condition is under a `not`, so it must not hold.'),
     actual: TraitValue.optional().describe(
-      "The user's value (at most 20 values of 100 characters), count or membership; absent: none.",
+      "The user's value or answer (at most 20 values of 100 characters), count or membership; absent: none.",
     ),
   }),
   gate('sample', {
@@ -39,9 +43,12 @@ export const GateOutcome = z.discriminatedUnion('gate', [
     threshold: z.number().describe('Buckets below this pass: percent times 100.'),
   }),
   gate('repeat', {
-    rule: Frequency.shape.repeat.unwrap(),
+    rule: FrequencyRule,
     timesQueued: z.number().int().describe('Number of waiting or delivered rows.'),
     lastShownAt: Instant.nullable().describe('The time when this form was last shown.'),
+    finishedAt: Instant.nullable()
+      .optional()
+      .describe('The time when the user last finished this form; null: never. Only of `{ until: answered }`.'),
   }),
   gate('cooldown', {
     cooldownSeconds: z.number().int().describe('0: this form has no cooldown, and nothing was looked up.'),
@@ -66,11 +73,11 @@ export const GATE_NAMES: readonly GateName[] = GateOutcome.options.map(({ shape 
 
 /** The reasons that each gate can record when a form does not pass. */
 const REASONS = {
-  where: ['properties-differ'],
+  where: ['properties-differ', 'answers-differ'],
   live: ['not-live'],
   audience: ['not-in-audience'],
   sample: ['sampled-out'],
-  repeat: ['repeat-exhausted', 'too-soon'],
+  repeat: ['repeat-exhausted', 'too-soon', 'answered'],
   cooldown: ['cooling-down'],
   slot: ['already-waiting'],
 } as const satisfies { readonly [Name in GateName]: readonly string[] }

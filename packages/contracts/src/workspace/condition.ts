@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Duration, SlugId } from '../primitives.ts'
+import { Duration, ElementId, SlugId } from '../primitives.ts'
 import { DEVICE_FIELDS } from '../device-info.ts'
 
 /** Maximum count in a condition or trigger. `apply` refuses a higher one (forms.md, Conditions). */
@@ -114,7 +114,13 @@ export type EventLeaf = z.infer<typeof EventLeaf>
 const SegmentLeaf = z.strictObject({ segment: SlugId })
 type SegmentLeaf = z.infer<typeof SegmentLeaf>
 
-export const ConditionLeaf = z.union([TraitLeaf, DeviceLeaf, CountryLeaf, EventLeaf, SegmentLeaf])
+/** A condition on the user's answer to an element of a form (forms.md, Conditions). */
+export const FormAnswerLeaf = z
+  .strictObject({ answer: z.strictObject({ form: SlugId, element: ElementId }), ...VALUE_OPERATORS })
+  .refine(...hasOneValueOperator)
+export type FormAnswerLeaf = z.infer<typeof FormAnswerLeaf>
+
+export const ConditionLeaf = z.union([TraitLeaf, DeviceLeaf, CountryLeaf, EventLeaf, SegmentLeaf, FormAnswerLeaf])
 export type ConditionLeaf = z.infer<typeof ConditionLeaf>
 
 /** A tree of `all`, `any` and `not` over leaves. */
@@ -168,6 +174,7 @@ export const Condition = treeOf<ConditionLeaf>([
   ['country', CountryLeaf],
   ['event', EventLeaf],
   ['segment', SegmentLeaf],
+  ['answer', FormAnswerLeaf],
 ])
 
 /** A condition that no user meets. */

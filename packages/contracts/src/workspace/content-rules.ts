@@ -1,4 +1,4 @@
-import type { ValueOperator } from './condition.ts'
+import type { FormAnswerLeaf, ValueOperator } from './condition.ts'
 import type { AnswerCondition, AnswerLeaf, ContentElement, ContentShape, ContentText } from './content-shape.ts'
 
 /** Maximum size of a content, in bytes of JSON. */
@@ -137,24 +137,49 @@ const COMPARED: { readonly [Type in ContentElement['type']]: readonly [type: str
 }
 
 function conditionFaults(elements: readonly ContentElement[]): readonly ContentFault[] {
-  const byId = new Map(elements.map((element) => [element.id, element]))
-  return elements.flatMap(({ showIf }, index) =>
-    leavesOf(showIf, ['elements', index, 'showIf']).flatMap(({ leaf, path }) => {
-      const named = byId.get(leaf.answer)
-      if (named) return leafFaults(leaf, named, path)
-      return [{ path: [...path, 'answer'], message: `there is no element ${leaf.answer} in this form` }]
-    }),
-  )
+  return elements.flatMap(({ showIf }, index) => answerFaults(showIf, elements, ['elements', index, 'showIf']))
 }
 
-function leafFaults(leaf: AnswerLeaf, element: ContentElement, path: Path): readonly ContentFault[] {
+/** Checks a condition on the answers to a form with these elements. */
+export function answerFaults(
+  condition: AnswerCondition | undefined,
+  elements: readonly ContentElement[],
+  at: Path,
+  form = 'this form',
+): readonly ContentFault[] {
+  const byId = new Map(elements.map((element) => [element.id, element]))
+  return leavesOf(condition, at).flatMap(({ leaf: { answer, ...operators }, path }) => {
+    const named = byId.get(answer)
+    if (!named) return [{ path: [...path, 'answer'], message: `there is no element ${answer} in ${form}` }]
+    if (named.type === 'link')
+      return [{ path: [...path, 'answer'], message: `${answer} is a link, which has no answer` }]
+    return operatorFaults(operators, named, path)
+  })
+}
+
+/** Checks a condition on the kept answer to an element of a form: texts of the user are not kept. */
+export function keptAnswerFaults(
+  { answer: { form, element }, ...operators }: FormAnswerLeaf,
+  elements: readonly ContentElement[],
+  path: Path,
+): readonly ContentFault[] {
+  const named = elements.find(({ id }) => id === element)
+  const place = [...path, 'answer', 'element']
+  if (!named) return [{ path: place, message: `there is no element ${element} in form ${form}` }]
+  if (named.type === 'link') return [{ path: place, message: `${element} is a link, which has no answer` }]
+  return operatorFaults(operators, named, path, named.type === 'text' ? ['exists'] : OPERATORS[named.type])
+}
+
+function operatorFaults(
+  operators: Omit<AnswerLeaf, 'answer'>,
+  element: ContentElement,
+  path: Path,
+  known: readonly string[] = OPERATORS[element.type],
+): readonly ContentFault[] {
   const { id, type } = element
-  if (type === 'link') return [{ path: [...path, 'answer'], message: `${id} is a link, which has no answer` }]
-  const { answer: _, ...operators } = leaf
   return Object.entries(operators).flatMap(([name, operand]): readonly ContentFault[] => {
     if (operand === undefined) return []
     const place = [...path, name]
-    const known: readonly string[] = OPERATORS[type]
     if (!known.includes(name))
       return [{ path: place, message: `cannot apply to ${id} (${type}): use ${known.join(', ')}` }]
     return name === 'exists' ? [] : operandFaults(operand, element, place)

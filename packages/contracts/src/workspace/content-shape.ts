@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ElementId } from '../primitives.ts'
 import { isLongerThan } from '../text-length.ts'
 import { hasOneValueOperator, type Tree, treeOf, VALUE_OPERATORS } from './condition.ts'
 
@@ -27,9 +28,6 @@ const LanguageTag = z
   .string()
   .regex(/^(?=.{2,35}$)[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$/, 'must be a language tag such as en, de or pt-BR')
 
-const ElementId = z
-  .string()
-  .regex(/^[a-z][a-z0-9_-]{0,62}$/, 'must be a letter (a-z), then up to 62 of the characters a-z, 0-9, _ and -')
 const OptionId = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be 1 to 63 of the characters a-z, 0-9, _ and -')
 
 const HttpsUrl = z
@@ -39,21 +37,21 @@ const HttpsUrl = z
     `must be a URL that begins with https://, of at most ${MAX_URL_CHARACTERS} characters`,
   )
 
-/** A condition on the answer to another element of the form (forms.md, Content). */
+/** A condition on the answer to an element of the same form (forms.md, Content). */
 export const AnswerLeaf = z.strictObject({ answer: ElementId, ...VALUE_OPERATORS }).refine(...hasOneValueOperator)
 export type AnswerLeaf = z.infer<typeof AnswerLeaf>
 
-/** The condition under which an element is shown. */
+/** The condition under which an element is shown, or under which the answers of a finished form set off another one. */
 export type AnswerCondition = Tree<AnswerLeaf>
 export const AnswerCondition = treeOf<AnswerLeaf>([['answer', AnswerLeaf]]).describe(
-  'The element is shown if this holds: `all`, `any` and `not` over conditions such as `{ answer: score, atMost: 6 }`.',
+  '`all`, `any` and `not` over conditions such as `{ answer: score, atMost: 6 }`.',
 )
 
 /** Creates the members of a content, with texts in all languages or in one. */
 function contentMembers<Text extends z.ZodType>(text: Text) {
   const common = {
     id: ElementId.describe('Unique in the form.'),
-    showIf: AnswerCondition.optional(),
+    showIf: AnswerCondition.optional().describe('The element is shown if this holds.'),
   }
   const question = {
     ...common,

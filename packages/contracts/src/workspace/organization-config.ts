@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Duration, Environment, KeyKind, SlugId } from '../primitives.ts'
 import { DEFAULT_ALLOWED_FIELDS, DEVICE_FIELDS, KNOWN_FIELDS } from '../device-info.ts'
 import { mapLimits, NAME_CAPS } from './plan-limits.ts'
-import { FormContentRef } from './content-shape.ts'
+import { AnswerCondition, FormContentRef } from './content-shape.ts'
 import { FormContent } from './form-content.ts'
 import { Condition, COUNT_TOO_HIGH, MAX_COUNT, PropertyCondition } from './condition.ts'
 
@@ -37,23 +37,44 @@ export const Trigger = z.union(
     }),
     z.strictObject({ firstSeen: z.strictObject({ after: Duration }) }),
     z.strictObject({ visit: z.strictObject({}) }),
+    z.strictObject({
+      answered: z.strictObject({
+        form: SlugId,
+        /** A condition on the answers of the finished form. */
+        where: AnswerCondition.optional(),
+      }),
+    }),
   ],
-  'must be one of event, firstSeen, visit',
+  'must be one of event, firstSeen, visit, answered',
 )
 export type Trigger = z.infer<typeof Trigger>
 
-export const Frequency = z.strictObject({
-  repeat: z
-    .union(
-      [
-        z.enum(['once', 'always']),
-        z.strictObject({ every: Duration }),
-        z.strictObject({ times: z.number().int().min(1) }),
-      ],
-      'must be once, always, { every: 30d } or { times: 3 }',
-    )
-    .default('once'),
-})
+const Repeat = z.union(
+  [
+    z.enum(['once', 'always']),
+    z.strictObject({ every: Duration }),
+    z.strictObject({ times: z.number().int().min(1) }),
+  ],
+  'must be once, always, { every: 30d } or { times: 3 }',
+)
+
+/** How often a user may get a form: `repeat`, by default `once`, or `until` in its place. */
+export const Frequency = z
+  .strictObject({
+    repeat: Repeat.optional(),
+    /** The form is queued again until the user has finished it. */
+    until: z.literal('answered').optional(),
+  })
+  .refine(({ repeat, until }) => repeat === undefined || until === undefined, 'has repeat and until: remove one of them')
+export type Frequency = z.infer<typeof Frequency>
+
+/** The frequency as a single rule. */
+export const FrequencyRule = z.union([Repeat, z.strictObject({ until: z.literal('answered') })])
+export type FrequencyRule = z.infer<typeof FrequencyRule>
+
+export function frequencyRuleOf({ repeat = 'once', until }: Frequency): FrequencyRule {
+  return until === undefined ? repeat : { until }
+}
 
 /** A form (forms.md, A form). */
 export const Form = z.strictObject({

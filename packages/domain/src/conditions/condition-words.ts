@@ -1,6 +1,9 @@
 import type {
+  AnswerCondition,
+  AnswerLeaf,
   Condition,
   ConditionLeaf,
+  FormAnswerLeaf,
   PropertyCondition,
   PropertyLeaf,
   TraitValue,
@@ -8,7 +11,7 @@ import type {
 } from '@nextvisit/contracts'
 import type { ConditionResult } from './condition-tree.ts'
 
-type AnyLeaf = ConditionLeaf | PropertyLeaf
+type AnyLeaf = ConditionLeaf | PropertyLeaf | AnswerLeaf
 
 /** Describes the result of a condition, such as `trait plan is "pro"; the user has "free"`. */
 export function resultInWords(
@@ -25,10 +28,12 @@ export function resultInWords(
 
 function actualInWords(leaf: AnyLeaf, actual: TraitValue | undefined): string {
   if ('segment' in leaf && typeof actual === 'boolean') return actual ? 'is a member' : 'is not a member'
+  // The text itself is not kept.
+  if ('answer' in leaf && actual === null) return 'has answered with a text'
   return actual === undefined ? 'has none' : `has ${JSON.stringify(actual)}`
 }
 
-const SUBJECTS = new Set(['trait', 'event', 'property', 'device', 'country', 'segment'])
+const SUBJECTS = new Set(['trait', 'event', 'property', 'device', 'country', 'segment', 'answer'])
 
 /** Sorts the subject of a leaf to the front, and the properties of its events to the end. */
 function rankOf(member: string): number {
@@ -41,10 +46,15 @@ function leafInWords(leaf: AnyLeaf): string {
     .toSorted(([one], [other]) => rankOf(one) - rankOf(other))
     .map(([key, value]) => {
       if (SUBJECTS.has(key) && typeof value === 'string') return `${key} ${value}`
+      if (key === 'answer') return answerInWords(value as FormAnswerLeaf['answer'])
       if (key === 'where') return `where ${treeInWords(value as PropertyCondition)}`
       return `${key} ${isOperators(value) ? leafInWords(value) : JSON.stringify(value)}`
     })
     .join(' ')
+}
+
+function answerInWords({ form, element }: FormAnswerLeaf['answer']): string {
+  return `answer ${element} of ${form}`
 }
 
 /** Returns whether operators are nested one level down. Only `{ country: { in: [DE, AT] } }` does that. */
@@ -53,7 +63,7 @@ function isOperators(value: unknown): value is ConditionLeaf {
 }
 
 /** Returns a tree in words: `{ all: [{ property: total, atLeast: 100 }, …] }` becomes `all (property total atLeast 100, …)`. */
-export function treeInWords(tree: Condition | PropertyCondition): string {
+export function treeInWords(tree: Condition | PropertyCondition | AnswerCondition): string {
   if ('all' in tree) return `all (${tree.all.map(treeInWords).join(', ')})`
   if ('any' in tree) return `any (${tree.any.map(treeInWords).join(', ')})`
   return 'not' in tree ? `not (${treeInWords(tree.not)})` : leafInWords(tree)
@@ -63,6 +73,10 @@ export function treeInWords(tree: Condition | PropertyCondition): string {
 export function triggerInWords(trigger: Trigger): string {
   if ('visit' in trigger) return 'visit'
   if ('firstSeen' in trigger) return `first seen ${trigger.firstSeen.after} before, or more`
+  if ('answered' in trigger) {
+    const { form, where } = trigger.answered
+    return `form ${form} finished${where ? ` where ${treeInWords(where)}` : ''}`
+  }
   const { event, count, within, since, where } = trigger
   const parts = [
     `event ${event}`,

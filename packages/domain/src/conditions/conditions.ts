@@ -14,6 +14,10 @@ function compileLeaf(leaf: ConditionLeaf): ReturnType<typeof compileCondition> {
   if ('segment' in leaf)
     return leafFinder(leaf, (_user, _now, isMember) => isMember(leaf.segment), valueTest({ is: true }))
   if ('event' in leaf) return eventFinder(leaf, countKeyOf(leaf))
+  if ('answer' in leaf) {
+    const { form, element } = leaf.answer
+    return leafFinder(leaf, ({ answers }) => answers.get(form)?.answers.get(element), valueTest(leaf))
+  }
   if ('country' in leaf) {
     const { country } = leaf
     const test = valueTest(typeof country === 'string' ? { is: country } : country)

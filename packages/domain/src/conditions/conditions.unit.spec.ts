@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compileCondition } from './conditions.ts'
 import {
+  answersTo,
   DAY,
   eventContext,
   formIndex,
@@ -134,6 +135,25 @@ describe('a condition on device, country and events', () => {
     [{ event: 'never', exactly: 0 }, searched, true],
     [{ event: 'never', atMost: 2 }, searched, true],
     [{ event: 'constructor', exactly: 0 }, searched, true],
+  ]
+  it.each(rows)('%j', (condition, user, expected) => expect(holds(condition, user)).toBe(expected))
+})
+
+describe('a condition on an answer', () => {
+  const answers = { score: 4, reason: null, uses: ['work', null], contact: false }
+  const answered = { answers: answersTo('nps', answers, { isFinished: false }) }
+  const of = (element: string, form = 'nps') => ({ answer: { form, element } })
+  const rows: readonly (readonly [Condition, UserInput, boolean])[] = [
+    [{ ...of('score'), atMost: 6 }, answered, true],
+    [{ ...of('score'), atMost: 3 }, answered, false],
+    [{ ...of('score'), atMost: 6 }, {}, false],
+    [{ ...of('score', 'other'), atMost: 6 }, answered, false],
+    [{ ...of('score', 'other'), exists: false }, answered, true],
+    [{ ...of('reason'), exists: true }, answered, true],
+    [{ ...of('uses'), contains: 'work' }, answered, true],
+    [{ ...of('uses'), contains: 'home' }, answered, false],
+    [{ ...of('contact'), is: false }, answered, true],
+    [{ ...of('constructor'), exists: false }, answered, true],
   ]
   it.each(rows)('%j', (condition, user, expected) => expect(holds(condition, user)).toBe(expected))
 })

@@ -196,7 +196,7 @@ describe('a fold of such events', () => {
     const total = fc.constantFrom(undefined, 1, 100, '100')
     fc.assert(
       fc.property(fc.array(fc.record({ total, isApplied: fc.boolean() })), (events) => {
-        const user: User = { profile: EMPTY_PROFILE, events: new Map() }
+        const user: User = { profile: EMPTY_PROFILE, events: new Map(), answers: new Map() }
         for (const { total: said, isApplied } of events) {
           const fact = eventTracked({
             eventName: 'checkout',

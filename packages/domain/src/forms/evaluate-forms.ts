@@ -15,12 +15,12 @@ export type EvaluatedForm = {
 } & (({ readonly outcome: 'queued' } & FormToQueue) | { readonly outcome: 'not-queued'; readonly reason: GateReason })
 
 /**
- * Evaluates the forms that an event or a visit may set off: queued, or the gate that stopped them (forms.md). `user` is the
+ * Evaluates the forms that an event, a visit or a finished form may set off: queued, or the gate that stopped them (forms.md). `user` is the
  * state after the record. Forms without a matching trigger have no result. Callers skip records with
  * `evaluateTriggers: false`.
  */
 export function evaluateForms(index: FormIndex, user: UserState, context: TriggerContext): readonly EvaluatedForm[] {
-  const candidates = context.event ? index.onEvent(context.event.slug) : index.onVisit
+  const candidates = candidatesOf(index, context)
   const { received } = context
   const isMember = index.segments.membersAt(user, received.ms)
   return candidates.flatMap((form): EvaluatedForm | [] => {
@@ -28,7 +28,7 @@ export function evaluateForms(index: FormIndex, user: UserState, context: Trigge
     if (!matched) return []
     const { trigger, where } = matched
     const { outcomes, reason } =
-      where?.passed === false ? NOT_CHECKED : checkGates(form.gates.toQueue, user, received, isMember)
+      where?.passed === false ? { outcomes: [], reason: trigger.whereReason } : checkGates(form.gates.toQueue, user, received, isMember)
     const common = { formId: form.id, trigger: trigger.source, gates: where ? [where, ...outcomes] : outcomes }
     if (reason) return { outcome: 'not-queued', ...common, reason }
     return {
@@ -41,8 +41,10 @@ export function evaluateForms(index: FormIndex, user: UserState, context: Trigge
   })
 }
 
-/** The gates of a form whose `where` failed: none is checked. */
-const NOT_CHECKED: ReturnType<typeof checkGates> = { outcomes: [], reason: 'properties-differ' }
+function candidatesOf(index: FormIndex, { event, answered }: TriggerContext): readonly CompiledForm[] {
+  if (event) return index.onEvent(event.slug)
+  return answered ? index.onAnswersTo(answered.formId) : index.onVisit
+}
 
 /**
  * Returns the first trigger that matches, with the outcome of its `where`, if it has one. If all of them fail it, returns the
@@ -52,7 +54,7 @@ function matchedTrigger({ triggers }: CompiledForm, user: UserState, context: Tr
   let failed: { readonly trigger: CompiledTrigger; readonly where: GateOutcome } | undefined
   for (const trigger of triggers) {
     if (!trigger.matches(user, context)) continue
-    const where = trigger.checkWhere?.(context.event?.properties, context.received)
+    const where = trigger.checkWhere?.(context)
     if (where?.passed !== false) return { trigger, where }
     failed ??= { trigger, where }
   }

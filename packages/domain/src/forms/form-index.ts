@@ -28,6 +28,10 @@ export interface FormIndex {
   readonly readsProperties: (slug: string) => boolean
   /** Returns the forms that a tracked event of this slug may set off. */
   readonly onEvent: (slug: string) => readonly CompiledForm[]
+  /** Returns the forms that the answers to a form may set off. */
+  readonly onAnswersTo: (formId: string) => readonly CompiledForm[]
+  /** The forms whose answers gates read, directly or through segments. */
+  readonly answeredForms: ReadonlySet<string>
   /** Forms that a visit may set off. */
   readonly onVisit: readonly CompiledForm[]
   /** Returns whether an event of this slug could queue a form. Only then does the gateway wait for a reply. */
@@ -52,6 +56,7 @@ function buildIndex(project: ProjectConfig): FormIndex {
   const onAnySlug = forms.filter((form) => form.triggers.some(({ events }) => events === 'every'))
   const isAnyEnabled = onAnySlug.some(({ isEnabled }) => isEnabled)
   const bySlug = indexBySlug(forms)
+  const byAnswers = indexByAnswers(forms)
   const positions = new Map(forms.map((form, position) => [form, position]))
   const positionOf = (form: CompiledForm) => positions.get(form) ?? 0
   return {
@@ -67,6 +72,8 @@ function buildIndex(project: ProjectConfig): FormIndex {
       // Not stored: each slug would store all forms on any slug.
       return [...new Set([...own, ...onAnySlug])].toSorted((one, other) => positionOf(one) - positionOf(other))
     },
+    onAnswersTo: (formId) => byAnswers.get(formId) ?? [],
+    answeredForms: new Set(forms.flatMap(({ gates }) => answersOfGates(gates, project))),
     onVisit: forms.filter((form) => form.triggers.some(({ onVisits }) => onVisits)),
     reactsTo: (slug) => isAnyEnabled || (bySlug.get(slug)?.forms.some(({ isEnabled }) => isEnabled) ?? false),
     reactsToVisits: () => forms.some(({ isEnabled }) => isEnabled),
@@ -99,6 +106,25 @@ function indexBySlug(forms: readonly CompiledForm[]): ReadonlyMap<string, OnSlug
     ],
   )
   return new Map(indexed)
+}
+
+function indexByAnswers(forms: readonly CompiledForm[]): ReadonlyMap<string, readonly CompiledForm[]> {
+  const pairs = forms.flatMap((form) => {
+    const answered = new Set(form.triggers.flatMap(({ onAnswersTo }) => onAnswersTo ?? []))
+    return Array.from(answered, (formId) => ({ formId, form }))
+  })
+  const grouped = Map.groupBy(pairs, ({ formId }) => formId)
+  return new Map(Array.from(grouped, ([formId, found]) => [formId, found.map(({ form }) => form)]))
+}
+
+function answersOfGates({ toQueue }: FormGates, project: ProjectConfig): readonly string[] {
+  const own = toQueue.flatMap(({ needsAnswersTo }) => needsAnswersTo ?? [])
+  const leaves = toQueue.flatMap(({ needs = [] }) => needs)
+  const named = leaves.flatMap((leaf) => {
+    if ('answer' in leaf) return leaf.answer.form
+    return 'segment' in leaf ? [...compileSegments(project).answeredFormsOf(leaf.segment)] : []
+  })
+  return [...own, ...named]
 }
 
 function countsOfGates({ toQueue }: FormGates, project: ProjectConfig): readonly string[] {

@@ -1,5 +1,5 @@
-import { isActivityFact, type ProjectConfig, type UserFact } from '@nextvisit/contracts'
-import { compileForms } from './form-index.ts'
+import { type AnswerGiven, isActivityFact, type ProjectConfig, type UserFact } from '@nextvisit/contracts'
+import { compileForms, type FormIndex } from './form-index.ts'
 import { leavesOf } from '../conditions/condition-tree.ts'
 import { countedByTrigger, countKeyOf, countsRaisedBy } from '../counts/count-key.ts'
 
@@ -9,6 +9,8 @@ export interface NeededFacts {
   readonly events: ReadonlySet<string>
   readonly traits: ReadonlySet<string>
   readonly deviceFields: ReadonlySet<string>
+  /** Answers to forms. */
+  readonly answers: boolean
 }
 
 /** Returns the facts that the forms of projects need. Other facts of a user change no decision. */
@@ -17,6 +19,7 @@ export function factsNeededBy(projects: readonly ProjectConfig[]): NeededFacts {
     [...compileForms(project).byId.values()].flatMap((form) => form.gates.toQueue),
   )
   const segments = projects.flatMap((project) => project.segments)
+  const isOfAnswers = projects.some((project) => compileForms(project).answeredForms.size > 0)
   const leaves = [...gates.flatMap(({ needs = [] }) => needs), ...segments.flatMap(({ where }) => leavesOf(where))]
   const triggers = projects.flatMap((project) => project.forms).flatMap((form) => form.triggers)
   return {
@@ -28,6 +31,7 @@ export function factsNeededBy(projects: readonly ProjectConfig[]): NeededFacts {
     deviceFields: new Set(
       leaves.flatMap((leaf) => ('device' in leaf ? leaf.device : 'country' in leaf ? '$countryCode' : [])),
     ),
+    answers: isOfAnswers,
   }
 }
 
@@ -36,6 +40,10 @@ export function factsNeededBy(projects: readonly ProjectConfig[]): NeededFacts {
  * evaluated.
  */
 export function countsNeededBy(fact: UserFact, project: ProjectConfig | undefined): readonly string[] {
+  if (fact.type === 'AnswerGiven') {
+    const index = project && compileForms(project)
+    return index && isFollowedUp(fact, index) ? [...index.gateCounts] : []
+  }
   if (!isActivityFact(fact)) return []
   const raised = countsRaisedBy(fact)
   const isEvaluated = fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
@@ -44,3 +52,19 @@ export function countsNeededBy(fact: UserFact, project: ProjectConfig | undefine
   const byTriggers = fact.type === 'EventTracked' ? triggerCounts(fact.slug) : []
   return [...new Set([...raised, ...gateCounts, ...byTriggers])]
 }
+
+/** Returns whether the answers to a form may set off another one. */
+function isFollowedUp({ status, formId }: AnswerGiven, { onAnswersTo }: FormIndex): boolean {
+  return status === 'finished' && onAnswersTo(formId).length > 0
+}
+
+/**
+ * Returns the forms whose answers the evaluation of a record reads. An answer changes them, and needs all of its user. `project`
+ * undefined: nothing is evaluated.
+ */
+export function answersNeededBy(fact: UserFact, project: ProjectConfig | undefined): ReadonlySet<string> | 'all' {
+  if (fact.type === 'AnswerGiven') return 'all'
+  return project && isActivityFact(fact) ? compileForms(project).answeredForms : NO_FORMS
+}
+
+const NO_FORMS: ReadonlySet<string> = new Set()

@@ -1,13 +1,23 @@
-import { durationMs, type EventTracked, type IdentifyRequested, type KeyKind, type Trigger } from '@nextvisit/contracts'
+import {
+  type AnswerGiven,
+  type Answers,
+  durationMs,
+  type EventTracked,
+  type GateOutcome,
+  type GateReason,
+  type IdentifyRequested,
+  type KeyKind,
+  type Trigger,
+} from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
 import { countedByTrigger, countKeyOf } from '../counts/count-key.ts'
-import { compileWhere } from './gates/where.ts'
+import { compileAnswered, compileWhere } from './gates/where.ts'
 import { type Moment, momentOf } from '../time/moment.ts'
 import type { EventProperties } from '../conditions/property-conditions.ts'
 import type { User } from '../users/user.ts'
 import { countOfSession, countWithin } from '../counts/event-history.ts'
 
-/** The record that triggers are matched against, in addition to the user: a tracked event or a visit. */
+/** The record that triggers are matched against, in addition to the user: a tracked event, a visit or a finished form. */
 export type TriggerContext = { readonly received: Moment } & (
   | {
       readonly event: {
@@ -18,8 +28,14 @@ export type TriggerContext = { readonly received: Moment } & (
         readonly properties?: EventProperties
       }
       readonly visit?: undefined
+      readonly answered?: undefined
     }
-  | { readonly visit: { readonly startsSession: boolean }; readonly event?: undefined }
+  | { readonly visit: { readonly startsSession: boolean }; readonly event?: undefined; readonly answered?: undefined }
+  | {
+      readonly answered: { readonly formId: string; readonly answers: Answers }
+      readonly event?: undefined
+      readonly visit?: undefined
+    }
 )
 
 export function eventContextOf({ slug, source, received, occurredAt, properties }: EventTracked): TriggerContext {
@@ -31,6 +47,11 @@ export function visitContextOf({ received }: IdentifyRequested, startsSession: b
   return { received: momentOf(received), visit: { startsSession } }
 }
 
+/** Returns the context of an answer that has finished a form of the user. */
+export function answeredContextOf({ received, formId, answers }: AnswerGiven): TriggerContext {
+  return { received: momentOf(received), answered: { formId, answers } }
+}
+
 /** A compiled trigger. It matches whenever its count is reached, this occurrence included, not only when it is first reached. */
 export interface CompiledTrigger {
   /** The trigger in the workspace file. */
@@ -38,14 +59,18 @@ export interface CompiledTrigger {
   /** The tracked events that can set it off: events of one slug, every event, or none. */
   readonly events: { readonly slug: string } | 'every' | 'none'
   readonly onVisits: boolean
+  /** The form whose answers can set it off. undefined: none. */
+  readonly onAnswersTo?: string
   /** Key of the count that it reads (`countKeyOf`). undefined: it counts nothing. */
   readonly countKey: string | undefined
   /** Returns its count at an instant (ms since the epoch). undefined: it counts nothing. */
   readonly countSoFar: ((user: Pick<User, 'events' | 'sessionStartedAt'>, atMs: number) => number) | undefined
   /** Returns whether it matches, apart from `where`. `user` is the state after the record. */
   readonly matches: (user: User, context: TriggerContext) => boolean
-  /** Checks the event's properties. undefined: the trigger has no `where`. */
-  readonly checkWhere: ReturnType<typeof compileWhere> | undefined
+  /** Checks the event's properties, or the answers. undefined: the trigger has no `where`. */
+  readonly checkWhere: ((context: TriggerContext) => GateOutcome) | undefined
+  /** The reason to record if `checkWhere` fails. */
+  readonly whereReason: GateReason
 }
 
 /** Compiles a trigger (forms.md, A form: triggers). */
@@ -58,7 +83,7 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
       countKey: undefined,
       countSoFar: undefined,
       matches: (_user, { visit }) => visit?.startsSession ?? false,
-      checkWhere: undefined,
+      ...WITHOUT_WHERE,
     }
   }
   if ('firstSeen' in trigger) {
@@ -70,9 +95,10 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
       countKey: undefined,
       countSoFar: undefined,
       matches: ({ firstSeenAt }, { received }) => firstSeenAt !== undefined && received.ms - firstSeenAt >= afterMs,
-      checkWhere: undefined,
+      ...WITHOUT_WHERE,
     }
   }
+  if ('answered' in trigger) return compileAnsweredTrigger(trigger)
   const slug = eventSlug(trigger.event)
   const countKey = countKeyOf(countedByTrigger(trigger))
   const countSoFar = countsSoFar(countKey, trigger)
@@ -83,7 +109,32 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
     countKey,
     countSoFar,
     matches: eventMatches(slug, countSoFar, trigger),
-    checkWhere: trigger.where && compileWhere(trigger.where),
+    ...compileEventWhere(trigger),
+  }
+}
+
+type Where = Pick<CompiledTrigger, 'checkWhere' | 'whereReason'>
+const WITHOUT_WHERE: Where = { checkWhere: undefined, whereReason: 'properties-differ' }
+
+function compileEventWhere({ where }: EventTrigger): Where {
+  if (!where) return WITHOUT_WHERE
+  const check = compileWhere(where)
+  return { ...WITHOUT_WHERE, checkWhere: ({ event, received }) => check(event?.properties, received) }
+}
+
+function compileAnsweredTrigger(trigger: Extract<Trigger, { answered: unknown }>): CompiledTrigger {
+  const { form, where } = trigger.answered
+  const check = where && compileAnswered(where)
+  return {
+    source: trigger,
+    events: 'none',
+    onVisits: false,
+    onAnswersTo: form,
+    countKey: undefined,
+    countSoFar: undefined,
+    matches: (_user, { answered }) => answered?.formId === form,
+    checkWhere: check && (({ answered, received }) => check(answered?.answers ?? {}, received)),
+    whereReason: 'answers-differ',
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ActivityFact } from '@nextvisit/contracts'
+import type { ActivityFact, AnswerGiven } from '@nextvisit/contracts'
 import { countsRaisedBy } from '../counts/count-key.ts'
 import type { User } from '../users/user.ts'
 import type { SegmentIndex } from './segments.ts'
@@ -23,8 +23,10 @@ export interface SegmentedUser extends User {
 }
 
 /** Returns whether a fact can change the segments of its user. */
-export function mayChangeSegments(fact: ActivityFact, { index, isMixed }: SegmentedUser['segments']): boolean {
+export function mayChangeSegments(fact: ActivityFact | AnswerGiven, { index, isMixed }: SegmentedUser['segments']): boolean {
   if (isMixed) return true
+  // Of another form, too: a user's first answers may be dropped for it.
+  if (fact.type === 'AnswerGiven') return index.answeredForms.size > 0
   return fact.type === 'IdentifyRequested'
     ? index.segments.length > 0
     : countsRaisedBy(fact).some((key) => index.countKeys.has(key))
@@ -35,7 +37,11 @@ export function mayChangeSegments(fact: ActivityFact, { index, isMixed }: Segmen
  * (forms.md, Conditions). Segments that were computed for a later instant keep that instant: a late fact does not turn them
  * back.
  */
-export function changeAndRecomputeSegments(user: SegmentedUser, fact: ActivityFact, change: () => void): void {
+export function changeAndRecomputeSegments(
+  user: SegmentedUser,
+  fact: ActivityFact | AnswerGiven,
+  change: () => void,
+): void {
   if (!mayChangeSegments(fact, user.segments)) return change()
   const instant = Math.max(Date.parse(fact.received), user.computed.asOf ?? -Infinity)
   if (hasCurrentSegments(user)) recomputeSegmentsUntil(user, instant)

@@ -20,6 +20,8 @@ interface CompiledSegment {
   readonly nextChange: ReturnType<typeof compileNextChange>
   /** Keys of the counts that it reads (`countKeyOf`). */
   readonly countKeys: ReadonlySet<string>
+  /** The forms whose answers it reads. */
+  readonly answeredForms: ReadonlySet<string>
 }
 
 /** A project's segments (forms.md, Conditions). */
@@ -32,6 +34,10 @@ export interface SegmentIndex {
   readonly countKeys: ReadonlySet<string>
   /** Returns the keys of the counts that one of them reads, including the segments that it names. */
   readonly countKeysOf: (id: string) => ReadonlySet<string>
+  /** The forms whose answers any of them reads. */
+  readonly answeredForms: ReadonlySet<string>
+  /** Returns the forms whose answers one of them reads, including the segments that it names. */
+  readonly answeredFormsOf: (id: string) => ReadonlySet<string>
   /**
    * Returns a user's membership at `now` (ms). Each segment is evaluated at most once, however many others name it.
    * `nextvisit apply` refuses unknown segments and cycles; here they have no members.
@@ -95,6 +101,8 @@ function buildIndex(written: readonly Segment[]): SegmentIndex {
     fingerprint: segments.length === 0 ? '' : hashOf(segments.map(({ fingerprint }) => fingerprint)),
     countKeys: new Set(segments.flatMap(({ countKeys }) => [...countKeys])),
     countKeysOf: (id) => find(id).countKeys,
+    answeredForms: new Set(segments.flatMap(({ answeredForms }) => [...answeredForms])),
+    answeredFormsOf: (id) => find(id).answeredForms,
     membersAt: (user, now) => {
       const known = new Map<string, boolean>()
       return (id) => {
@@ -118,12 +126,14 @@ function compileSegment(id: string, where: Condition, find: (id: string) => Comp
   const leaves = leavesOf(where)
   const named = leaves.flatMap((leaf) => ('segment' in leaf ? find(leaf.segment) : []))
   const counted = leaves.flatMap((leaf) => ('event' in leaf ? countKeyOf(leaf) : []))
+  const answered = leaves.flatMap((leaf) => ('answer' in leaf ? leaf.answer.form : []))
   return {
     id,
     fingerprint: hashOf([MEANING, id, where, named.map(({ fingerprint }) => fingerprint)]),
     evaluate: compileCondition(where),
     nextChange: compileNextChange(where),
     countKeys: new Set([...counted, ...named.flatMap(({ countKeys }) => [...countKeys])]),
+    answeredForms: new Set([...answered, ...named.flatMap(({ answeredForms }) => [...answeredForms])]),
   }
 }
 

@@ -20,6 +20,7 @@ function userOf({ at = [], joined }: { at?: readonly number[]; joined?: string }
   return {
     profile: { traits: new Map(joined === undefined ? [] : [['joined', joined]]), traitBytes: 0, device: {} },
     events: at.length === 0 ? new Map() : new Map([['paid', history(at)]]),
+    answers: new Map(),
   }
 }
 

@@ -10,7 +10,7 @@ const at = (ms: number) => new Date(NOW + ms).toISOString()
 
 /** A user after these records, and the number of visits that started a session. */
 function fold(...facts: readonly ActivityFact[]) {
-  const user: User = { profile: EMPTY_PROFILE, events: new Map() }
+  const user: User = { profile: EMPTY_PROFILE, events: new Map(), answers: new Map() }
   let sessions = 0
   for (const fact of facts) {
     if (fact.type === 'EventTracked') applyEvent(user, fact)

@@ -4,6 +4,7 @@ import { type EventHistory, withOccurrence } from '../counts/event-history.ts'
 import type { Profile, ProfileChange } from '../traits/profile.ts'
 import { withinDeviceLimits } from '../traits/trait-limits.ts'
 import { applyImportedOperations, applyTraitOperations } from '../traits/trait-operations.ts'
+import type { AnswerStates } from './answer-state.ts'
 
 /**
  * A user, folded from the user's records. Instants in ms since the epoch. A projection stores only the members that it
@@ -22,6 +23,7 @@ export interface User {
   lastSdkContactAt?: number | undefined
   /** By count key (`countKeyOf`). */
   readonly events: Map<string, EventHistory>
+  answers: AnswerStates
 }
 
 const SESSION_GAP_MS = 30 * 60_000

@@ -12,7 +12,7 @@ const ms = Date.parse
 
 /** A user after these records. */
 function given(...facts: ActivityFact[]): User {
-  const user: User = { profile: EMPTY_PROFILE, events: new Map() }
+  const user: User = { profile: EMPTY_PROFILE, events: new Map(), answers: new Map() }
   for (const fact of facts) {
     if (fact.type === 'EventTracked') applyEvent(user, fact)
     else applyIdentify(user, fact)
@@ -42,6 +42,7 @@ describe('an identify (decisions.md, Identify)', () => {
       firstSeenAt: ms(NOON),
       lastSeenAt: ms(NOON),
       events: new Map(),
+      answers: new Map(),
     })
   })
 

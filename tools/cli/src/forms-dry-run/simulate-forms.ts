@@ -1,4 +1,5 @@
 import {
+  type AnswerGiven,
   type EventTracked,
   type AnyFormFact,
   type IdentifyRequested,
@@ -9,6 +10,8 @@ import {
   type UserFact,
 } from '@nextvisit/contracts'
 import {
+  answeredContextOf,
+  applyAnswer,
   applyEvent,
   applyFormFact,
   applyIdentify,
@@ -25,6 +28,7 @@ import {
   factsNeededBy,
   type FormIndex,
   EMPTY_PROFILE,
+  NO_ANSWERS,
   projectKeyOf,
   type Queue,
   queueForms,
@@ -67,6 +71,8 @@ interface ProjectState {
   readonly needed: NeededFacts
   readonly sides: ReadonlyMap<SideName, Side>
   readonly users: Map<string, SimulatedUser>
+  /** The ids of the answers that have finished an offer. */
+  readonly finishing: Set<string>
 }
 
 interface SimulatedUser extends User {
@@ -91,7 +97,12 @@ export function createSimulation(projects: readonly ComparedProject[], { from, t
     /** Takes a record of `form-events`. All of them precede the first record of `user-events`. */
     takeFormFact: (fact: AnyFormFact): void => {
       const state = states.get(projectKeyOf(fact))
-      if (!state || Date.parse(fact.at) >= from) return
+      if (!state) return
+      if (fact.type === 'FormAnswered') {
+        if (fact.outcome === 'recorded' && fact.status === 'finished') state.finishing.add(fact.id)
+        return
+      }
+      if (Date.parse(fact.at) >= from) return
       const user = userOf(state, fact.userId)
       const queue = applyFormFact(user.queues.today, fact)
       user.queues = { today: queue, proposed: queue }
@@ -99,10 +110,10 @@ export function createSimulation(projects: readonly ComparedProject[], { from, t
 
     takeUserFact: (fact: UserFact): void => {
       const state = states.get(projectKeyOf(fact))
-      if (!state || !isActivityFact(fact) || Date.parse(fact.received) >= to) return
+      if (!state || !isSimulated(fact) || Date.parse(fact.received) >= to) return
       if (ledger.takeIsDuplicate(fact)) return
       const user = userOf(state, fact.userId)
-      const context = fact.type === 'EventTracked' ? foldTracked(state, user, fact) : foldIdentified(state, user, fact)
+      const context = foldUserFact(state, user, fact)
       if (!context || context.received.ms < from) return
       for (const [name, side] of state.sides) {
         const queue = simulate(user, { name, side }, { fact, context })
@@ -126,7 +137,7 @@ function stateOf(compared: ComparedProject): ProjectState {
   const { proposed, today } = compared
   const sides = new Map<SideName, Side>([['proposed', sideOf(proposed)]])
   if (today) sides.set('today', sideOf(today))
-  return { compared, needed: factsNeededBy(today ? [proposed, today] : [proposed]), sides, users: new Map() }
+  return { compared, needed: factsNeededBy(today ? [proposed, today] : [proposed]), sides, users: new Map(), finishing: new Set() }
 }
 
 function sideOf(config: ProjectConfig): Side {
@@ -137,12 +148,35 @@ function userOf({ users }: ProjectState, userId: string): SimulatedUser {
   const known = users.get(userId)
   if (known) return known
   const queues = { proposed: EMPTY_QUEUE, today: EMPTY_QUEUE }
-  const user: SimulatedUser = { userId, profile: EMPTY_PROFILE, events: new Map(), queues }
+  const user: SimulatedUser = { userId, profile: EMPTY_PROFILE, events: new Map(), answers: NO_ANSWERS, queues }
   users.set(userId, user)
   return user
 }
 
+/** Returns whether a fact changes a user or sets off a form. */
+function isSimulated(fact: UserFact): fact is SimulatedFact {
+  return isActivityFact(fact) || fact.type === 'AnswerGiven'
+}
+type SimulatedFact = ActivityFact | AnswerGiven
+
 /** Folds a record, and returns the input for triggers if the record is evaluated. */
+function foldUserFact(state: ProjectState, user: SimulatedUser, fact: SimulatedFact): TriggerContext | undefined {
+  switch (fact.type) {
+    case 'EventTracked':
+      return foldTracked(state, user, fact)
+    case 'IdentifyRequested':
+      return foldIdentified(state, user, fact)
+    case 'AnswerGiven':
+      return foldAnswer(state, user, fact)
+  }
+}
+
+/** Only the answers that finished an offer set off forms, and only the evaluator knows which: its outcomes are in `form-events`. */
+function foldAnswer({ needed, finishing }: ProjectState, user: SimulatedUser, fact: AnswerGiven): TriggerContext | undefined {
+  if (needed.answers) user.answers = applyAnswer(user.answers, fact)
+  return finishing.has(fact.id) ? answeredContextOf(fact) : undefined
+}
+
 function foldTracked(
   { compared, needed }: ProjectState,
   user: SimulatedUser,
@@ -178,7 +212,7 @@ function foldIdentified(
 function simulate(
   user: SimulatedUser,
   { name, side }: { readonly name: SideName; readonly side: Side },
-  { fact, context }: { readonly fact: ActivityFact; readonly context: TriggerContext },
+  { fact, context }: { readonly fact: SimulatedFact; readonly context: TriggerContext },
 ): Queue {
   const { received } = context
   // The revision of a simulated row is never read.

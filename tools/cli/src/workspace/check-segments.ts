@@ -44,10 +44,12 @@ function findCycles(segments: ReadonlyMap<string, Segment>): readonly Fault[] {
 }
 
 /** Returns the leaves of a condition that have this member, at any depth. */
-export function leaves(condition: YamlNode, key: 'segment' | 'event'): readonly YamlNode[] {
+export function leaves(condition: YamlNode, key: 'segment' | 'event' | 'answer'): readonly YamlNode[] {
   const branches = [...items(condition, 'all'), ...items(condition, 'any')]
   const negated = member(condition, 'not')
   if (negated.value !== undefined) branches.push(negated)
-  const own = text(condition, key) === undefined ? [] : [condition]
+  // Only `answer` names a form and an element.
+  const isOwn = key === 'answer' ? member(condition, key).value !== undefined : text(condition, key) !== undefined
+  const own = isOwn ? [condition] : []
   return [...own, ...branches.flatMap((branch) => leaves(branch, key))]
 }

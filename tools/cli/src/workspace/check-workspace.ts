@@ -2,6 +2,7 @@ import { isStorable, MAX_DISABLED_TRAIT_BYTES, NAME_CAPS } from '@nextvisit/cont
 import { eventSlug, isReservedEventName } from '@nextvisit/domain'
 import type { Fault } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
+import { checkAnswers } from './check-answers.ts'
 import { checkPropertyCounts } from './check-property-counts.ts'
 import { checkSegments, leaves } from './check-segments.ts'
 
@@ -39,6 +40,7 @@ function checkProject(project: YamlNode): readonly Fault[] {
     ...checkSignature(project),
     ...checkSegments(project),
     ...items(project, 'segments').flatMap((segment) => checkEventNames(member(segment, 'where'))),
+    ...checkAnswers(project),
     ...checkPropertyCounts(project),
     ...forms.flatMap(checkForm),
   ]

@@ -263,7 +263,7 @@ describe('a workspace file', () => {
     [
       'an unknown trigger',
       form('triggers: [{ evnt: x }]'),
-      /^6 .*triggers\[0\]: must be one of event, firstSeen, visit: did you mean event\?$/,
+      /^6 .*triggers\[0\]: must be one of event, firstSeen, visit, answered: did you mean event\?$/,
     ],
     [
       'a trigger with a typo',

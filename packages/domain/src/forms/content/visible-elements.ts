@@ -1,4 +1,5 @@
-import type { AnswerLeaf, AnswerValue, ChoiceAnswer, FormContent, TraitScalar, TraitValue } from '@nextvisit/contracts'
+import type { AnswerLeaf, AnswerValue, FormContent, TraitValue } from '@nextvisit/contracts'
+import { comparedValueOf } from '../../conditions/compared-answer.ts'
 import { compileTree, type Evaluator, type IsMember } from '../../conditions/condition-tree.ts'
 import { valueTest } from '../../conditions/value-test.ts'
 
@@ -51,14 +52,4 @@ function compileLeaf(leaf: AnswerLeaf): Evaluator<ComparedOf, AnswerLeaf> {
     const actual = comparedOf(leaf.answer)
     return { holds: test(actual, now), leaf, negated: false, actual }
   }
-}
-
-/** Returns the value of an answer in conditions. A text in place of an option exists, and equals no option. */
-function comparedValueOf(answer: AnswerValue): TraitValue {
-  if (Array.isArray(answer)) return (answer as readonly ChoiceAnswer[]).map(comparedChoiceOf)
-  return typeof answer === 'object' ? null : (answer as TraitScalar)
-}
-
-function comparedChoiceOf(choice: ChoiceAnswer): TraitScalar {
-  return typeof choice === 'string' ? choice : null
 }

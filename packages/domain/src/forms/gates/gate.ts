@@ -45,4 +45,8 @@ export interface CompiledGate {
   readonly reason: GateReason
   /** Conditions on facts about the user. Facts that no gate needs are neither loaded nor kept. */
   readonly needs?: readonly ConditionLeaf[]
+  /** The form whose answers the gate reads, besides those in `needs`. */
+  readonly needsAnswersTo?: string
+  /** For this form, a visit checks the gate again, and a row that fails does not count as waiting. Absent: as `Gate.atVisit` says. */
+  readonly whileWaiting?: true
 }

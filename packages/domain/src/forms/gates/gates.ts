@@ -25,7 +25,6 @@ const GATES: { readonly [Name in FormGateName]: Gate<Name> } = { live, audience,
 const WORDS: { readonly [Name in GateName]: GateWords<Name> } = { where, ...GATES }
 
 const TO_QUEUE = GATE_NAMES.filter((name): name is FormGateName => name !== 'where')
-const AT_VISIT = TO_QUEUE.filter((name) => GATES[name].atVisit)
 
 /** The gates of one form, in the order of forms.md. */
 export interface FormGates {
@@ -33,7 +32,8 @@ export interface FormGates {
   readonly toQueue: readonly CompiledGate[]
   /** Those that a visit checks again before it shows the form. */
   readonly atVisit: readonly CompiledGate[]
-  readonly live: CompiledGate
+  /** Those of them without which a row does not count as waiting. */
+  readonly whileWaiting: readonly CompiledGate[]
 }
 
 export function compileGates(form: Form, project: ProjectConfig): FormGates {
@@ -41,8 +41,8 @@ export function compileGates(form: Form, project: ProjectConfig): FormGates {
   const gates = compiled as Record<FormGateName, CompiledGate>
   return {
     toQueue: TO_QUEUE.map((name) => gates[name]),
-    atVisit: AT_VISIT.map((name) => gates[name]),
-    live: gates.live,
+    atVisit: TO_QUEUE.filter((name) => GATES[name].atVisit || gates[name].whileWaiting).map((name) => gates[name]),
+    whileWaiting: TO_QUEUE.map((name) => gates[name]).filter((gate) => gate.whileWaiting),
   }
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { evaluateForms } from '../evaluate-forms.ts'
 import {
+  answersTo,
   DAY,
   eventContext,
   formIndex,
@@ -30,6 +31,7 @@ const open = (special = {}) => ({ open: new Map([['nps', openForm(special)]]) })
 const otherShown = (lastAt: number) => ({ shown: new Map([['other', { times: 1, lastAt }]]) })
 const otherOpen = (special = {}) => ({ open: new Map([['other', openForm({ formId: 'other', ...special })]]) })
 const always = { frequency: { repeat: 'always' as const } }
+const untilAnswered = { frequency: { until: 'answered' as const } }
 const daily = { frequency: { repeat: { every: '1d' } } }
 
 /** forms.md, Gates: each row of the table, at both sides of its edge. */
@@ -67,6 +69,18 @@ const rows: readonly Row[] = [
   ['repeat', 'every: a moment less ago', daily, delivered(NOW - DAY + 1), 'too-soon'],
   ['repeat', 'every: another form was shown just now', daily, otherShown(NOW), 'queued'],
   ['repeat', 'always: shown just now', always, delivered(NOW, 99), 'queued'],
+  ['repeat', 'until answered: never answered', untilAnswered, delivered(NOW, 99), 'queued'],
+  ['repeat', 'until answered: finished', untilAnswered, { answers: answersTo('nps') }, 'answered'],
+  [
+    'repeat',
+    'until answered: only begun or dismissed',
+    untilAnswered,
+    { answers: answersTo('nps', { score: 4 }, { isFinished: false }) },
+    'queued',
+  ],
+  ['repeat', 'until answered: another form was finished', untilAnswered, { answers: answersTo('other') }, 'queued'],
+  ['slot', 'until answered: already waiting', untilAnswered, open(), 'already-waiting'],
+  ['cooldown', 'until answered: shown a moment less ago', untilAnswered, delivered(NOW - DAY + 1), 'cooling-down', '1d'],
   ['cooldown', 'none', {}, otherShown(NOW), 'queued'],
   ['cooldown', 'none, and shown later than now', {}, otherShown(NOW + SECOND), 'queued'],
   ['cooldown', 'any form shown a moment less ago', {}, otherShown(NOW - DAY + 1), 'cooling-down', '1d'],

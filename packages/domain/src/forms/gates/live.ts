@@ -15,6 +15,7 @@ export const live: Gate<'live'> = {
     const dates = { startsAt: utcOf(startsAt), endsAt: utcOf(endsAt) }
     return {
       reason: 'not-live',
+      whileWaiting: true,
       check: (_user, now) => ({
         gate: 'live',
         passed: enabled && now.ms >= startsAtMs && now.ms < endsAtMs,

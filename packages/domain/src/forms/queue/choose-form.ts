@@ -17,7 +17,7 @@ export function chooseForm(
   const waiting = [...user.queue.open.values()].filter((row) => {
     const form = byId.get(row.formId)
     if (!form || stateAt(row, now.ms) !== 'waiting' || Date.parse(row.showFrom) > now.ms) return false
-    return form.gates.live.check(user, now, isMember).passed
+    return form.gates.whileWaiting.every((gate) => gate.check(user, now, isMember).passed)
   })
   const [offer] = waiting
     .filter(({ formId }) => {

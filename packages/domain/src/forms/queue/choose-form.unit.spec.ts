@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { chooseForm } from './choose-form.ts'
 import {
+  answersTo,
   DAY,
   formIndex,
   HOUR,
@@ -80,6 +81,14 @@ describe('a visit', () => {
     const shown = new Map([['other', { times: 1, lastAt: NOW - HOUR + 1 }]])
     expect(choose(index, { ...waitingFor({ formId: 'a', priority: 9 }, { formId: 'b' }), shown })).toEqual(['b', true])
     expect(choose(index, { ...waitingFor({ formId: 'a' }), shown })).toEqual([undefined, true])
+  })
+
+  it('neither offers nor counts a form that was answered while it waited, if it is asked until answered', () => {
+    const index = formIndex([{ id: 'a', frequency: { until: 'answered' } }, { id: 'b' }])
+    const user = waitingFor({ formId: 'a' }, { formId: 'b' })
+    expect(choose(index, user)).toEqual(['a', true])
+    expect(choose(index, { ...user, answers: answersTo('a') })).toEqual(['b', false])
+    expect(choose(index, { ...waitingFor({ formId: 'b' }), answers: answersTo('b') })).toEqual(['b', false])
   })
 
   it('does not offer a form that another visit was offered less than 30 seconds ago', () => {

@@ -1,0 +1,169 @@
+import type { AnswerGiven, Answers, AnswerStatus, ElementType } from '@nextvisit/contracts'
+import { answerGiven } from '@nextvisit/contracts/fixtures'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { iso, MINUTE, NOW } from '../../test/form-fixtures.ts'
+import {
+  type AnswerStates,
+  answerStateOf,
+  applyAnswer,
+  changedAnswers,
+  MAX_ANSWERED_FORMS,
+  NO_ANSWERS,
+  storedAnswersOf,
+} from './answer-state.ts'
+
+const [FIRST, SECOND] = ['00000000-0000-5000-8000-00000000000a', '00000000-0000-5000-8000-00000000000b']
+
+const TYPES: Record<string, ElementType> = {
+  score: 'nps',
+  stars: 'rating',
+  reason: 'text',
+  plan: 'choice',
+  uses: 'choices',
+  contact: 'consent',
+}
+
+interface Given {
+  readonly status?: AnswerStatus
+  readonly offerId?: string
+  readonly formId?: string
+  /** Minutes after NOW. */
+  readonly after?: number
+}
+
+function given(answers: Answers, { status = 'partial', offerId = FIRST, formId = 'nps', after = 0 }: Given = {}): AnswerGiven {
+  const elements = Object.fromEntries(Object.keys(answers).map((id) => [id, TYPES[id] ?? 'text']))
+  return answerGiven({ answers, elements, status, offerId, formId, received: iso(NOW + after * MINUTE) })
+}
+
+function stateAfter(...facts: readonly AnswerGiven[]) {
+  const state = facts.reduce(applyAnswer, NO_ANSWERS).get('nps')
+  return state && { ...state, answers: Object.fromEntries(state.answers) }
+}
+
+describe('the answers that conditions see', () => {
+  it('are merged by element while a form is partially answered', () => {
+    const state = stateAfter(given({ score: 4, plan: 'monthly' }), given({ score: 5, stars: 2 }, { after: 1 }))
+    expect(state).toEqual({
+      offerId: FIRST,
+      status: 'partial',
+      startedAt: NOW,
+      endedAt: undefined,
+      finishedAt: undefined,
+      answers: { score: 5, plan: 'monthly', stars: 2 },
+    })
+  })
+
+  it('are those of the finished form, which has the complete set', () => {
+    const state = stateAfter(given({ score: 4, plan: 'monthly' }), given({ score: 5 }, { status: 'finished', after: 1 }))
+    const ended = NOW + MINUTE
+    expect(state).toMatchObject({ status: 'finished', startedAt: NOW, endedAt: ended, finishedAt: ended })
+    expect(state?.answers).toEqual({ score: 5 })
+  })
+
+  it('stay when the form is dismissed, which does not finish it', () => {
+    const state = stateAfter(given({ score: 4 }), given({}, { status: 'dismissed', after: 1 }))
+    expect(state).toMatchObject({ status: 'dismissed', endedAt: NOW + MINUTE, answers: { score: 4 } })
+    expect(state?.finishedAt).toBeUndefined()
+  })
+
+  it.each(['finished', 'dismissed'] as const)('do not change once the offer is %s', (status) => {
+    const ended = applyAnswer(NO_ANSWERS, given({ score: 4 }, { status }))
+    for (const later of ['partial', 'finished', 'dismissed'] as const)
+      expect(applyAnswer(ended, given({ score: 9 }, { status: later, after: 1 }))).toBe(ended)
+  })
+
+  it('are those of the offer that was answered last, and the form stays finished', () => {
+    const state = stateAfter(
+      given({ score: 4, stars: 1 }, { status: 'finished' }),
+      given({ score: 9 }, { offerId: SECOND, after: 2 }),
+    )
+    expect(state).toMatchObject({ offerId: SECOND, status: 'partial', startedAt: NOW + 2 * MINUTE, finishedAt: NOW })
+    expect(state?.endedAt).toBeUndefined()
+    expect(state?.answers).toEqual({ score: 9 })
+  })
+
+  it('have no texts of the user: only that they were given', () => {
+    const answers = { reason: 'too slow', plan: { other: 'weekly' }, uses: ['work', { other: 'sailing' }], contact: false }
+    expect(stateAfter(given(answers))?.answers).toEqual({
+      reason: null,
+      plan: null,
+      uses: ['work', null],
+      contact: false,
+    })
+    expect(JSON.stringify(storedOf([given(answers)]))).not.toMatch(/slow|weekly|sailing/)
+  })
+
+  it('treat an element of unknown type as a text, and names such as constructor as others', () => {
+    const fact = { ...given({}), answers: { constructor: 'secret' }, elements: {} }
+    expect(Object.entries(stateAfter(fact)?.answers ?? {})).toEqual([['constructor', null]])
+  })
+
+  it('are kept of at most 100 forms: the form that was begun first is dropped', () => {
+    const facts = Array.from({ length: MAX_ANSWERED_FORMS }, (_, nth) => given({}, { formId: `f${nth}`, after: nth }))
+    const full = facts.reduce(applyAnswer, NO_ANSWERS)
+    const again = applyAnswer(full, given({ score: 1 }, { formId: 'f0', offerId: SECOND, after: 500 }))
+    const next = applyAnswer(again, given({}, { formId: 'new', after: -1 }))
+    expect([full.size, next.size]).toEqual([100, 100])
+    expect([next.has('f0'), next.has('f1'), next.has('new')]).toEqual([true, false, true])
+    expect(changedAnswers(again, next)).toMatchObject({ written: [['new', {}]], dropped: ['f1'] })
+  })
+})
+
+const storyOfAnswers = fc.array(
+  fc.record({
+    formId: fc.constantFrom('nps', 'other'),
+    offerId: fc.constantFrom(FIRST, SECOND),
+    status: fc.constantFrom<AnswerStatus>('partial', 'partial', 'finished', 'dismissed'),
+    after: fc.nat(5),
+    answers: fc.record(
+      { score: fc.nat(10), reason: fc.string(), plan: fc.constantFrom('monthly', 'yearly') },
+      { requiredKeys: [] },
+    ),
+  }),
+  { maxLength: 12 },
+)
+
+function storedOf(facts: readonly AnswerGiven[], states: AnswerStates = NO_ANSWERS) {
+  return Array.from(facts.reduce(applyAnswer, states), ([formId, state]) => [formId, storedAnswersOf(state)] as const)
+}
+
+describe('any story of answers', () => {
+  const factsOf = (story: readonly (Given & { readonly answers: Answers })[]) =>
+    story.map(({ answers, ...how }) => given(answers, how))
+
+  it('ends in the same rows, wherever the rows are stored and loaded in between', () => {
+    fc.assert(
+      fc.property(storyOfAnswers, fc.nat(12), (story, at) => {
+        const facts = factsOf(story)
+        const half = new Map(storedOf(facts.slice(0, at)).map(([formId, stored]) => [formId, answerStateOf(stored)]))
+        expect(storedOf(facts.slice(at), half)).toEqual(storedOf(facts))
+      }),
+    )
+  })
+
+  it('does not change if each answer is in the log twice in a row', () => {
+    fc.assert(
+      fc.property(storyOfAnswers, (story) => {
+        const facts = factsOf(story)
+        expect(storedOf(facts.flatMap((fact) => [fact, fact]))).toEqual(storedOf(facts))
+      }),
+    )
+  })
+
+  it('leaves a form finished once one of its answers has finished it', () => {
+    fc.assert(
+      fc.property(storyOfAnswers, (story) => {
+        let isFinished = false
+        let states = NO_ANSWERS
+        for (const fact of factsOf(story)) {
+          states = applyAnswer(states, fact)
+          const { finishedAt } = states.get('nps') ?? {}
+          expect(isFinished && finishedAt === undefined).toBe(false)
+          isFinished = finishedAt !== undefined
+        }
+      }),
+    )
+  })
+})
