@@ -77,7 +77,11 @@ describe('a record of a later version', () => {
     expect(forms.onEvent('checkout')).toEqual([])
     expect(forms.onVisit.map(({ id }) => id)).toEqual(['csat'])
     expect(forms.byId.get('nps')?.isEnabled).toBe(true)
-    const pro = { profile: { traits: new Map([['plan', 'pro']]), traitBytes: 0, device: {} }, events: new Map(), answers: new Map() }
+    const pro = {
+      profile: { traits: new Map([['plan', 'pro']]), traitBytes: 0, device: {} },
+      events: new Map(),
+      answers: new Map(),
+    }
     expect(compileSegments(config).membershipAt(pro, 0)).toEqual({ segments: [], changesAt: undefined })
     expect(compileSegments(understood).membershipAt(pro, 0).segments).toEqual(['paying'])
     expect(compileSegments(config).fingerprint).not.toBe(compileSegments(understood).fingerprint)

@@ -49,7 +49,13 @@ export { queuedIdOf, queueErasedIdOf } from './forms/queue/form-ids.ts'
 export * from './forms/queue/form-steps.ts'
 export * from './forms/queue/queue.ts'
 export { queueForms } from './forms/queue/queue-forms.ts'
-export { answeredContextOf, compileTrigger, eventContextOf, type TriggerContext, visitContextOf } from './forms/triggers.ts'
+export {
+  answeredContextOf,
+  compileTrigger,
+  eventContextOf,
+  type TriggerContext,
+  visitContextOf,
+} from './forms/triggers.ts'
 export type { UserState } from './forms/user-state.ts'
 export * from './idempotent-record.ts'
 export * from './ids.ts'

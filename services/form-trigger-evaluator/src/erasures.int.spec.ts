@@ -75,6 +75,7 @@ async function fold(
 const readRebuilt = async (db: Db) => ({
   users: await db.$queryRaw(sql`SELECT to_jsonb(users) AS row FROM users ORDER BY user_id`),
   events: await db.$queryRaw(sql`SELECT to_jsonb(own) AS row FROM event_occurrences AS own ORDER BY user_id, slug`),
+  answers: await db.$queryRaw(sql`SELECT to_jsonb(own) AS row FROM form_answers AS own ORDER BY user_id, form_id`),
   queue: await db.$queryRaw(sql`
     SELECT to_jsonb(own) - 'partition' - 'offered_at' || jsonb_build_object('state', replace(state, 'offered', 'waiting')) AS row
     FROM queue AS own ORDER BY user_id, id`),

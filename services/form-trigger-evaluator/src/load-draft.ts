@@ -29,7 +29,7 @@ interface Stored {
   readonly occurrences: JsonRow
   readonly queue: JsonRow
   readonly shown: JsonRow
-  readonly answers?: JsonRow
+  readonly answers: JsonRow
 }
 
 /**
@@ -71,13 +71,13 @@ export async function loadDraft(
     occurrences: sql`SELECT ${eventOccurrences.columns} FROM ${eventOccurrences.lookUp([...events.values()])}`,
     queue: queueFor(batch),
     shown: sql`SELECT ${shownForms.columns} FROM ${shownForms.lookUp('asked', { columns: USER })}`,
-    // Most batches need none.
-    ...(answers && { answers: sql`SELECT ${formAnswers.columns} FROM ${answers.from()}` }),
+    // Most batches need none, and read none.
+    answers: sql`SELECT ${formAnswers.columns} FROM ${answers?.from() ?? sql`form_answers WHERE false`}`,
   })
   stored.users.forEach((row) => putUser(draft, row))
   stored.occurrences.forEach((row) => putOccurrences(draft, row))
   putQueues(draft, stored.queue, stored.shown)
-  putAnswers(draft, stored.answers ?? [])
+  putAnswers(draft, stored.answers)
   return draft
 }
 

@@ -26,6 +26,8 @@ const forms = [
   { ...nps, id: 'often', triggers: [{ event: 'checkout_completed', count: 3, within: '1h' }] },
   { id: 'large', triggers: [LARGE], audience: { ...LARGE_LEAF, atLeast: 1 } },
   { id: 'welcome', triggers: [{ visit: {} }], priority: 5 },
+  { id: 'csat', triggers: [{ visit: {} }], frequency: { until: 'answered' } },
+  { id: 'detractors', triggers: [{ visit: {} }], audience: { answer: { form: 'nps', element: 'score' }, atMost: 6 } },
 ]
 const catalog = staticCatalog([OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', forms }] })])
 
@@ -38,7 +40,13 @@ const facts: readonly UserFact[] = [
   eventTracked({ received: at(2 * SECOND), evaluateTriggers: false, occurredAt: at(-30 * MINUTE) }),
   firstVisit,
   answerGiven({ keyed: true }),
+<<<<<<< HEAD
   answerGiven({ offerId: queuedId, received: at(MINUTE + SECOND), status: 'partial', keyed: true }),
+=======
+  answerGiven({ received: at(61 * SECOND), formId: 'csat', status: 'partial' }),
+  answerGiven({ received: at(62 * SECOND), formId: 'csat', answers: { reason: 'slow' }, elements: { reason: 'text' } }),
+  answerGiven({ received: at(63 * SECOND), offerId: queuedId, answers: { score: 4 }, elements: { score: 'nps' } }),
+>>>>>>> b6440b29 (Specify conditions on answers in evaluator and projector)
   visitAnswered({
     visitId: firstVisit.id,
     queuedId,
@@ -97,6 +105,7 @@ async function readRebuiltRows(db: Db) {
     events: await db.$queryRaw(
       sql`SELECT to_jsonb(event_occurrences)::text FROM event_occurrences ORDER BY user_id, slug`,
     ),
+    answers: await db.$queryRaw(sql`SELECT to_jsonb(form_answers)::text FROM form_answers ORDER BY user_id, form_id`),
   }
 }
 

@@ -1,5 +1,13 @@
 import { defineTable } from '@nextvisit/database'
-import { Decision, EventOccurrences, FormAnswers, IdempotentOutcome, QueueRow, ShownForm, User } from '../generated/tables.ts'
+import {
+  Decision,
+  EventOccurrences,
+  FormAnswers,
+  IdempotentOutcome,
+  QueueRow,
+  ShownForm,
+  User,
+} from '../generated/tables.ts'
 
 // Only the owner of a user's partition writes the user's rows, so upserts replace whole rows.
 

@@ -116,7 +116,7 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
     /** Empties every table except the checkpoints, for the next story. */
     clear: () =>
       prisma.$executeRaw(
-        sql`TRUNCATE users, event_occurrences, queue, shown_forms, decisions, outbox, idempotent_outcomes`,
+        sql`TRUNCATE users, event_occurrences, form_answers, queue, shown_forms, decisions, outbox, idempotent_outcomes`,
       ),
     stop: async () => {
       await disconnect()

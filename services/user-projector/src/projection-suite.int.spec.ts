@@ -18,6 +18,7 @@ describeProjection(userProjector, {
     { id: 'active', where: { event: 'checkout_completed', atLeast: 1, within: '1h' } },
     { id: 'idle', where: { not: { segment: 'active' } } },
     { id: 'large', where: LARGE },
+    { id: 'detractors', where: { answer: { form: 'nps', element: 'score' }, atMost: 6 } },
   ]),
   facts: [
     eventTracked({ userName: 'bob', source: 'sdk' }),
@@ -26,6 +27,8 @@ describeProjection(userProjector, {
     eventTracked({ keyed: true }),
     visit({ operations: { setOnce: { source: 'ad' } }, device: { $countryCode: 'DE', $deviceOs: 'iOS' } }),
     answerGiven({ keyed: true }),
+    answerGiven({ offerId: randomUUID(), status: 'partial', answers: { score: 4 }, elements: { score: 'nps' } }),
+    answerGiven({ userName: 'bob', formId: 'csat', answers: { reason: 'slow' }, elements: { reason: 'text' } }),
     visitAnswered({ visitId: randomUUID(), queuedId: randomUUID(), formId: 'nps' }),
     eventTracked({ source: 'sdk', received: '2026-11-02T12:00:00.000Z' }),
     eventTracked({ userName: 'bob', occurredAt: '2026-10-01T10:00:00.000Z' }),

@@ -97,7 +97,7 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
     },
     clear: () =>
       prisma.$executeRaw(sql`
-      TRUNCATE users, user_events, segment_members, segment_counts, segment_progress, checkpoints,
+      TRUNCATE users, user_events, form_answers, segment_members, segment_counts, segment_progress, checkpoints,
         idempotent_records, erased_users`),
     stop: async () => {
       await ownDb.$disconnect()
@@ -112,6 +112,7 @@ export function readAllRows(db: Db): Promise<unknown> {
   return db.$queryRaw(sql`
     SELECT 'users' AS name, to_jsonb(users) AS row FROM users
     UNION ALL SELECT 'user_events', to_jsonb(user_events) FROM user_events
+    UNION ALL SELECT 'form_answers', to_jsonb(form_answers) FROM form_answers
     UNION ALL SELECT 'segment_members', to_jsonb(segment_members) FROM segment_members
     UNION ALL SELECT 'segment_counts', to_jsonb(segment_counts) FROM segment_counts WHERE members <> 0
     UNION ALL SELECT 'segment_progress', to_jsonb(segment_progress) FROM segment_progress WHERE users <> 0

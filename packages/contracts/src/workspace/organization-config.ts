@@ -50,11 +50,7 @@ export const Trigger = z.union(
 export type Trigger = z.infer<typeof Trigger>
 
 const Repeat = z.union(
-  [
-    z.enum(['once', 'always']),
-    z.strictObject({ every: Duration }),
-    z.strictObject({ times: z.number().int().min(1) }),
-  ],
+  [z.enum(['once', 'always']), z.strictObject({ every: Duration }), z.strictObject({ times: z.number().int().min(1) })],
   'must be once, always, { every: 30d } or { times: 3 }',
 )
 
@@ -65,7 +61,10 @@ export const Frequency = z
     /** The form is queued again until the user has finished it. */
     until: z.literal('answered').optional(),
   })
-  .refine(({ repeat, until }) => repeat === undefined || until === undefined, 'has repeat and until: remove one of them')
+  .refine(
+    ({ repeat, until }) => repeat === undefined || until === undefined,
+    'has repeat and until: remove one of them',
+  )
 export type Frequency = z.infer<typeof Frequency>
 
 /** The frequency as a single rule. */

@@ -1,4 +1,12 @@
-import type { AnswerCondition, AnswerLeaf, Answers, AnswerValue, ChoiceAnswer, TraitScalar, TraitValue } from '@nextvisit/contracts'
+import type {
+  AnswerCondition,
+  AnswerLeaf,
+  Answers,
+  AnswerValue,
+  ChoiceAnswer,
+  TraitScalar,
+  TraitValue,
+} from '@nextvisit/contracts'
 import { compileTree, type ConditionResult, type IsMember } from './condition-tree.ts'
 import { valueTest } from './value-test.ts'
 

@@ -28,7 +28,9 @@ export function evaluateForms(index: FormIndex, user: UserState, context: Trigge
     if (!matched) return []
     const { trigger, where } = matched
     const { outcomes, reason } =
-      where?.passed === false ? { outcomes: [], reason: trigger.whereReason } : checkGates(form.gates.toQueue, user, received, isMember)
+      where?.passed === false
+        ? { outcomes: [], reason: trigger.whereReason }
+        : checkGates(form.gates.toQueue, user, received, isMember)
     const common = { formId: form.id, trigger: trigger.source, gates: where ? [where, ...outcomes] : outcomes }
     if (reason) return { outcome: 'not-queued', ...common, reason }
     return {

@@ -23,7 +23,10 @@ export interface SegmentedUser extends User {
 }
 
 /** Returns whether a fact can change the segments of its user. */
-export function mayChangeSegments(fact: ActivityFact | AnswerGiven, { index, isMixed }: SegmentedUser['segments']): boolean {
+export function mayChangeSegments(
+  fact: ActivityFact | AnswerGiven,
+  { index, isMixed }: SegmentedUser['segments'],
+): boolean {
   if (isMixed) return true
   // Of another form, too: a user's first answers may be dropped for it.
   if (fact.type === 'AnswerGiven') return index.answeredForms.size > 0

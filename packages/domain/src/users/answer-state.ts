@@ -1,4 +1,10 @@
-import { type AnswerGiven, type AnswerStatus, type AnswerValue, MAX_ELEMENTS, type TraitValue } from '@nextvisit/contracts'
+import {
+  type AnswerGiven,
+  type AnswerStatus,
+  type AnswerValue,
+  MAX_ELEMENTS,
+  type TraitValue,
+} from '@nextvisit/contracts'
 import { comparedValueOf } from '../conditions/compared-answer.ts'
 import { isoInstant } from '../time/iso-instant.ts'
 
@@ -112,7 +118,14 @@ export function storedAnswersOf({ startedAt, endedAt, finishedAt, answers, ...st
   }
 }
 
-export function answerStateOf({ offerId, status, startedAt, endedAt, finishedAt, answers }: StoredAnswers): AnswerState {
+export function answerStateOf({
+  offerId,
+  status,
+  startedAt,
+  endedAt,
+  finishedAt,
+  answers,
+}: StoredAnswers): AnswerState {
   return {
     offerId,
     status: status as AnswerStatus,

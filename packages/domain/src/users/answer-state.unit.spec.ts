@@ -32,7 +32,10 @@ interface Given {
   readonly after?: number
 }
 
-function given(answers: Answers, { status = 'partial', offerId = FIRST, formId = 'nps', after = 0 }: Given = {}): AnswerGiven {
+function given(
+  answers: Answers,
+  { status = 'partial', offerId = FIRST, formId = 'nps', after = 0 }: Given = {},
+): AnswerGiven {
   const elements = Object.fromEntries(Object.keys(answers).map((id) => [id, TYPES[id] ?? 'text']))
   return answerGiven({ answers, elements, status, offerId, formId, received: iso(NOW + after * MINUTE) })
 }
@@ -56,7 +59,10 @@ describe('the answers that conditions see', () => {
   })
 
   it('are those of the finished form, which has the complete set', () => {
-    const state = stateAfter(given({ score: 4, plan: 'monthly' }), given({ score: 5 }, { status: 'finished', after: 1 }))
+    const state = stateAfter(
+      given({ score: 4, plan: 'monthly' }),
+      given({ score: 5 }, { status: 'finished', after: 1 }),
+    )
     const ended = NOW + MINUTE
     expect(state).toMatchObject({ status: 'finished', startedAt: NOW, endedAt: ended, finishedAt: ended })
     expect(state?.answers).toEqual({ score: 5 })
@@ -85,7 +91,12 @@ describe('the answers that conditions see', () => {
   })
 
   it('have no texts of the user: only that they were given', () => {
-    const answers = { reason: 'too slow', plan: { other: 'weekly' }, uses: ['work', { other: 'sailing' }], contact: false }
+    const answers = {
+      reason: 'too slow',
+      plan: { other: 'weekly' },
+      uses: ['work', { other: 'sailing' }],
+      contact: false,
+    }
     expect(stateAfter(given(answers))?.answers).toEqual({
       reason: null,
       plan: null,

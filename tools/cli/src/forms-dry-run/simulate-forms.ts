@@ -137,7 +137,13 @@ function stateOf(compared: ComparedProject): ProjectState {
   const { proposed, today } = compared
   const sides = new Map<SideName, Side>([['proposed', sideOf(proposed)]])
   if (today) sides.set('today', sideOf(today))
-  return { compared, needed: factsNeededBy(today ? [proposed, today] : [proposed]), sides, users: new Map(), finishing: new Set() }
+  return {
+    compared,
+    needed: factsNeededBy(today ? [proposed, today] : [proposed]),
+    sides,
+    users: new Map(),
+    finishing: new Set(),
+  }
 }
 
 function sideOf(config: ProjectConfig): Side {
@@ -172,7 +178,11 @@ function foldUserFact(state: ProjectState, user: SimulatedUser, fact: SimulatedF
 }
 
 /** Only the answers that finished an offer set off forms, and only the evaluator knows which: its outcomes are in `form-events`. */
-function foldAnswer({ needed, finishing }: ProjectState, user: SimulatedUser, fact: AnswerGiven): TriggerContext | undefined {
+function foldAnswer(
+  { needed, finishing }: ProjectState,
+  user: SimulatedUser,
+  fact: AnswerGiven,
+): TriggerContext | undefined {
   if (needed.answers) user.answers = applyAnswer(user.answers, fact)
   return finishing.has(fact.id) ? answeredContextOf(fact) : undefined
 }

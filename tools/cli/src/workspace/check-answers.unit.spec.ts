@@ -57,8 +57,14 @@ describe('a condition on an answer in a workspace file', () => {
     ],
     ['{ answer: { form: nps, element: gone }, is: 1 }', 'answer.element: there is no element gone in form nps'],
     ['{ answer: { form: nps, element: docs }, exists: true }', 'answer.element: docs is a link, which has no answer'],
-    ['{ answer: { form: nps, element: reason }, contains: slow }', 'contains: cannot apply to reason (text): use exists'],
-    ['{ answer: { form: nps, element: score }, contains: a }', 'contains: cannot apply to score (nps): use is, isNot, in, notIn, exists, atLeast, atMost, moreThan, lessThan'],
+    [
+      '{ answer: { form: nps, element: reason }, contains: slow }',
+      'contains: cannot apply to reason (text): use exists',
+    ],
+    [
+      '{ answer: { form: nps, element: score }, contains: a }',
+      'contains: cannot apply to score (nps): use is, isNot, in, notIn, exists, atLeast, atMost, moreThan, lessThan',
+    ],
     ['{ answer: { form: nps, element: score }, is: nine }', 'is: must be a number, as the answers to score (nps)'],
     ['{ answer: { form: nps, element: plan }, is: weekly }', 'is: plan has no option weekly'],
     ['{ answer: score, is: 1 }', 'answer: must be a mapping of members'],
@@ -79,7 +85,10 @@ describe('a condition on an answer in a workspace file', () => {
   })
 
   it('is not checked against a content with faults of its own', () => {
-    const text = projectWith('audience: { answer: { form: nps, element: gone }, is: 1 }').replace('type: nps', 'type: npss')
+    const text = projectWith('audience: { answer: { form: nps, element: gone }, is: 1 }').replace(
+      'type: nps',
+      'type: npss',
+    )
     expect(faultsOf(text)).toEqual([
       '9 forms[0].content.elements[0].type: must be one of nps, text, rating, choice, choices, consent, link',
     ])
@@ -102,7 +111,10 @@ describe('a trigger on answers in a workspace file', () => {
       '{ answered: { form: nps, where: { not: { answer: gone, is: 1 } } } }',
       'where.not.answer: there is no element gone in form nps',
     ],
-    ['{ answered: { form: nps, where: { answer: score, startsWith: a } } }', 'where.startsWith: cannot apply to score (nps): use is, isNot, in, notIn, exists, atLeast, atMost, moreThan, lessThan'],
+    [
+      '{ answered: { form: nps, where: { answer: score, startsWith: a } } }',
+      'where.startsWith: cannot apply to score (nps): use is, isNot, in, notIn, exists, atLeast, atMost, moreThan, lessThan',
+    ],
   ])('may not be %s', (trigger, fault) => {
     expect(faultsOf(projectWith(`triggers: [${trigger}]`))).toEqual([`17 forms[2].triggers[0].answered.${fault}`])
   })
@@ -118,7 +130,10 @@ describe('a frequency until answered in a workspace file', () => {
   })
 
   it('takes the place of repeat', () => {
-    const text = projectWith().replace('- id: nps', '- id: nps\n            frequency: { until: answered, repeat: once }')
+    const text = projectWith().replace(
+      '- id: nps',
+      '- id: nps\n            frequency: { until: answered, repeat: once }',
+    )
     expect(faultsOf(text)).toEqual(['7 forms[0].frequency: has repeat and until: remove one of them'])
   })
 })

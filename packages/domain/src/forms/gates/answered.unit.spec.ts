@@ -1,7 +1,14 @@
 import { Form, ProjectConfig, type Trigger } from '@nextvisit/contracts'
 import { answerGiven } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
-import { answeredContext, answersTo, eventContext, formIndex, userState, visitContext } from '../../../test/form-fixtures.ts'
+import {
+  answeredContext,
+  answersTo,
+  eventContext,
+  formIndex,
+  userState,
+  visitContext,
+} from '../../../test/form-fixtures.ts'
 import { triggerInWords } from '../../conditions/condition-words.ts'
 import { evaluateForms } from '../evaluate-forms.ts'
 import { answersNeededBy, countsNeededBy } from '../needed-facts.ts'

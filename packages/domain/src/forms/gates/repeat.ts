@@ -58,7 +58,10 @@ function untilAnswered(formId: string, rule: Until): CompiledGate {
     needsAnswersTo: formId,
     check: ({ queue, answers }) => {
       const { finishedAt } = answers.get(formId) ?? {}
-      const compared = { ...timesShown(queue, formId), finishedAt: finishedAt === undefined ? null : isoInstant(finishedAt) }
+      const compared = {
+        ...timesShown(queue, formId),
+        finishedAt: finishedAt === undefined ? null : isoInstant(finishedAt),
+      }
       return { gate: 'repeat', passed: finishedAt === undefined, compared: { rule, ...compared } }
     },
   }

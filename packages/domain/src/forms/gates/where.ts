@@ -1,4 +1,11 @@
-import type { AnswerCondition, AnswerLeaf, Answers, GateOutcome, PropertyCondition, PropertyLeaf } from '@nextvisit/contracts'
+import type {
+  AnswerCondition,
+  AnswerLeaf,
+  Answers,
+  GateOutcome,
+  PropertyCondition,
+  PropertyLeaf,
+} from '@nextvisit/contracts'
 import { compileAnswerCondition } from '../../conditions/compared-answer.ts'
 import type { ConditionResult } from '../../conditions/condition-tree.ts'
 import { resultInWords } from '../../conditions/condition-words.ts'
