@@ -1,5 +1,5 @@
 import type { FoldContext, Recorded } from '@nextvisit/consumer'
-import type { DeviceFacts, IdentifyRequested, ActivityFact, VisitReply } from '@nextvisit/contracts'
+import type { ActivityFact, AnswerGiven, DeviceFacts, IdentifyRequested, VisitReply } from '@nextvisit/contracts'
 import {
   chooseForm,
   compileForms,
@@ -18,7 +18,7 @@ import { changeQueue, type DraftUser, type Draft, projectOf } from './draft.ts'
 export function evaluateRecord(
   draft: Draft,
   user: DraftUser,
-  { record, trigger }: { readonly record: Recorded<ActivityFact>; readonly trigger: TriggerContext },
+  { record, trigger }: { readonly record: Recorded<ActivityFact | AnswerGiven>; readonly trigger: TriggerContext },
   { catalog }: FoldContext,
 ): number {
   const { fact, offset } = record

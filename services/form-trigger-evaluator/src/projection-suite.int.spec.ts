@@ -28,6 +28,7 @@ const forms = [
   { id: 'welcome', triggers: [{ visit: {} }], priority: 5 },
   { id: 'csat', triggers: [{ visit: {} }], frequency: { until: 'answered' } },
   { id: 'detractors', triggers: [{ visit: {} }], audience: { answer: { form: 'nps', element: 'score' }, atMost: 6 } },
+  { id: 'follow-up', triggers: [{ answered: { form: 'nps', where: { answer: 'score', atMost: 6 } } }] },
 ]
 const catalog = staticCatalog([OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', forms }] })])
 
@@ -40,13 +41,7 @@ const facts: readonly UserFact[] = [
   eventTracked({ received: at(2 * SECOND), evaluateTriggers: false, occurredAt: at(-30 * MINUTE) }),
   firstVisit,
   answerGiven({ keyed: true }),
-<<<<<<< HEAD
   answerGiven({ offerId: queuedId, received: at(MINUTE + SECOND), status: 'partial', keyed: true }),
-=======
-  answerGiven({ received: at(61 * SECOND), formId: 'csat', status: 'partial' }),
-  answerGiven({ received: at(62 * SECOND), formId: 'csat', answers: { reason: 'slow' }, elements: { reason: 'text' } }),
-  answerGiven({ received: at(63 * SECOND), offerId: queuedId, answers: { score: 4 }, elements: { score: 'nps' } }),
->>>>>>> b6440b29 (Specify conditions on answers in evaluator and projector)
   visitAnswered({
     visitId: firstVisit.id,
     queuedId,
@@ -54,7 +49,13 @@ const facts: readonly UserFact[] = [
     received: firstVisit.received,
     userId: checkout.userId,
   }),
-  answerGiven({ offerId: queuedId, received: at(MINUTE + 2 * SECOND) }),
+  answerGiven({
+    offerId: queuedId,
+    received: at(MINUTE + 2 * SECOND),
+    answers: { score: 4 },
+    elements: { score: 'nps' },
+  }),
+  answerGiven({ received: at(MINUTE + 2 * SECOND), formId: 'csat', answers: { reason: 'slow' } }),
   answerGiven({ offerId: queuedId, received: at(MINUTE + 3 * SECOND), status: 'dismissed' }),
   answerGiven({ offerId: queuedId, received: at(MINUTE + 3 * SECOND), userName: 'bob' }),
   identifyRequested({

@@ -21,6 +21,8 @@ import {
   type VisitAnswered,
 } from '@nextvisit/contracts'
 import {
+  answeredContextOf,
+  applyAnswer,
   applyEvent,
   applyIdentify,
   applyVisit,
@@ -87,9 +89,12 @@ export function createProjection({
   }
 }
 
-/** Returns true for an identify, and for an event whose properties the `where` of a trigger compares: only a live fold evaluates it. */
+/**
+ * Returns true for an identify, an answer, and an event whose properties the `where` of a trigger compares: only a live fold evaluates
+ * it.
+ */
 function readsPersonalMembers(fact: SealedUserFact, { catalog, mode }: FoldContext): boolean {
-  if (fact.type !== 'EventTracked') return fact.type === 'IdentifyRequested'
+  if (fact.type !== 'EventTracked') return fact.type === 'IdentifyRequested' || fact.type === 'AnswerGiven'
   if (mode !== 'live' || !fact.evaluateTriggers) return false
   const configured = catalog.project(fact.organization, fact.project)
   return configured !== undefined && compileForms(configured.config).readsProperties(fact.slug)
@@ -138,10 +143,18 @@ function evolveVisitAnswered(draft: Draft, record: Recorded<VisitAnswered>, { mo
   if (mode !== 'rebuild') changeQueue(draft, user, confirm(user.queue, record.fact))
 }
 
-/** Folds an answer to a form. A rebuild takes what it did to its row from `form-events`. */
-function evolveAnswerGiven(draft: Draft, record: Recorded<AnswerGiven>, { mode }: FoldContext): void {
+/**
+ * Folds an answer to a form. A rebuild takes what it did to its row from `form-events`. Of a live record, the answer that finishes a row
+ * may set off other forms.
+ */
+function evolveAnswerGiven(draft: Draft, record: Recorded<AnswerGiven>, context: FoldContext): void {
+  const { fact } = record
   const user = userOf(draft, record)
-  if (mode !== 'rebuild') recordAnswer(draft, user, record)
+  user.answers = applyAnswer(user.answers, fact)
+  if (context.mode === 'rebuild') return
+  const outcome = recordAnswer(draft, user, record)
+  if (context.mode !== 'live' || outcome !== 'recorded' || fact.status !== 'finished') return
+  evaluateRecord(draft, user, { record, trigger: answeredContextOf(fact) }, context)
 }
 
 /**
