@@ -139,10 +139,11 @@ describe('a condition on device, country and events', () => {
   it.each(rows)('%j', (condition, user, expected) => expect(holds(condition, user)).toBe(expected))
 })
 
+const of = (element: string, form = 'nps') => ({ answer: { form, element } })
+
 describe('a condition on an answer', () => {
   const answers = { score: 4, reason: null, uses: ['work', null], contact: false }
   const answered = { answers: answersTo('nps', answers, { isFinished: false }) }
-  const of = (element: string, form = 'nps') => ({ answer: { form, element } })
   const rows: readonly (readonly [Condition, UserInput, boolean])[] = [
     [{ ...of('score'), atMost: 6 }, answered, true],
     [{ ...of('score'), atMost: 3 }, answered, false],

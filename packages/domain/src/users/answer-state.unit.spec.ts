@@ -140,10 +140,10 @@ function storedOf(facts: readonly AnswerGiven[], states: AnswerStates = NO_ANSWE
   return Array.from(facts.reduce(applyAnswer, states), ([formId, state]) => [formId, storedAnswersOf(state)] as const)
 }
 
-describe('any story of answers', () => {
-  const factsOf = (story: readonly (Given & { readonly answers: Answers })[]) =>
-    story.map(({ answers, ...how }) => given(answers, how))
+const factsOf = (story: readonly (Given & { readonly answers: Answers })[]) =>
+  story.map(({ answers, ...how }) => given(answers, how))
 
+describe('any story of answers', () => {
   it('ends in the same rows, wherever the rows are stored and loaded in between', () => {
     fc.assert(
       fc.property(storyOfAnswers, fc.nat(12), (story, at) => {

@@ -70,9 +70,10 @@ describe('a trigger on the answers to another form (forms.md)', () => {
   })
 })
 
+const project = (form: object, segments: object[] = []) =>
+  ProjectConfig.parse({ id: 'shop', segments, forms: [{ id: 'one', triggers: [{ event: 'checkout' }], ...form }] })
+
 describe('the answers that an evaluation needs', () => {
-  const project = (form: object, segments: object[] = []) =>
-    ProjectConfig.parse({ id: 'shop', segments, forms: [{ id: 'one', triggers: [{ event: 'checkout' }], ...form }] })
   const promoters = { id: 'promoters', where: { answer: { form: 'nps', element: 'score' }, atLeast: 9 } }
   const event = { ...answerGiven(), type: 'EventTracked' } as never
 
