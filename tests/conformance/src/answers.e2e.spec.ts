@@ -118,6 +118,18 @@ const settle = async () => expect(await eventually(isSettled, Boolean, 60_000, 5
 /** Returns the answers in the log, opened while there are keys. */
 const answersInLog = async () =>
   (await readUserEvents(stack)).map(({ value }) => value).filter(({ type }) => type === 'AnswerGiven')
+const userPath = (userName: string) => `/v2/admin/users/${encodeURIComponent(userName)}`
+const rowsOf = async (userName: string) => (await get(`${userPath(userName)}/forms`)).body['queue']
+
+/** Waits until so many outcomes of a user's answers are in the log. Returns them in their order. */
+async function outcomesOf(userName: string, count: number): Promise<readonly string[]> {
+  const { userId } = (await get(userPath(userName))).body
+  const read = async () => (await readTopic(stack.brokers, 'form-events')).map(({ value }) => value)
+  const isOutcome = ({ type, userId: id }: Readonly<Record<string, unknown>>) =>
+    type === 'FormAnswered' && id === userId
+  const facts = await eventually(read, (all) => all.filter(isOutcome).length >= count, 30_000, 500)
+  return facts.filter(isOutcome).map(({ outcome, status }) => `${String(outcome)} ${String(status)}`)
+}
 const usage = async () => (await get('/v2/admin/usage')).body
 
 const exportTopic = () => nextvisit('export', '--topic', 'user-events', '--out', '-')
@@ -175,8 +187,15 @@ describe('answers to forms (forms.md, Answers)', { timeout: 240_000 }, () => {
       { id: partial.body['requestId'], userName, source: 'sdk', status: 'partial', answers: { score: 4 } },
       { id: finished.body['requestId'], ...answered(), status: 'finished', answers: complete },
     ])
-    const clear = JSON.stringify((await readTopic(stack.brokers, 'user-events')).map(({ value }) => value))
-    expect(clear).not.toContain(CANARY)
+    await settle()
+    const times = { startedAt: facts[0]?.['received'], endedAt: facts[1]?.['received'] }
+    expect(await rowsOf(userName)).toMatchObject([{ state: 'delivered', answerStatus: 'finished', ...times }])
+    const why = await nextvisit('why', '--project', 'demo/shop', '--user', userName)
+    expect(why.stdout).toContain(`The user finished it at ${String(times.endedAt)}.`)
+    for (const topic of ['user-events', 'form-events']) {
+      const clear = JSON.stringify((await readTopic(stack.brokers, topic)).map(({ value }) => value))
+      expect(clear).not.toContain(CANARY)
+    }
   })
 
   it('have one fact under an Idempotency-Key, also if both requests come at once', async () => {
@@ -230,17 +249,22 @@ describe('answers to forms (forms.md, Answers)', { timeout: 240_000 }, () => {
     expect(await usage()).toEqual(counted)
     expect((await post('/v2/admin/track-event', { userName, eventName: 'Bought' })).status).toBe(402)
     expect((await give({ ...answered(), answers: { score: 1 }, status: 'partial' })).status).toBe(202)
-    const { body } = await get(`/v2/admin/users/${encodeURIComponent(userName)}`)
+    const { body } = await get(userPath(userName))
     expect(Object.keys(body['events'] as object)).toEqual(['bought'])
   })
 
-  it('change no row of any consumer: the audit and a replay of each find no difference', async () => {
+  it('have one outcome each: the audit and a replay of each consumer find no difference', async () => {
     await expectNoDifference()
+    const late = [...Array.from({ length: 4 }, () => 'late finished'), 'late partial']
+    expect(await outcomesOf(userName, 7)).toEqual(['recorded partial', 'recorded finished', ...late])
+    expect(await outcomesOf('bob', 1)).toEqual(['unmatched dismissed'])
+    const rows = await rowsOf(userName)
     for (const replay of await Promise.all(CONSUMERS.map((consumer) => nextvisit('replay', consumer))))
       expect(replay).toMatchObject({
         exitCode: 0,
         output: expect.stringContaining('Rebuilt and live rows are equal'),
       })
+    expect(await rowsOf(userName)).toEqual(rows)
     await expectNoDifference()
   })
 

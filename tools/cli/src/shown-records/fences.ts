@@ -113,8 +113,8 @@ function fenceIn({ partition, offset, value, headers }: FetchedRecord) {
   if (value?.includes('QueueErased')) {
     const decoded = decodeRecord(SealedFormFact, value, headers)
     if (decoded.outcome === 'rejected' || decoded.fact.type !== 'QueueErased') return undefined
-    const { id, userId, at } = decoded.fact
-    return { id, userId, partition, offset, at, keysUntilMs: 0 }
+    const { id, userId, at, keysUntil } = decoded.fact
+    return { id, userId, partition, offset, at, keysUntilMs: Date.parse(keysUntil) }
   }
   return undefined
 }

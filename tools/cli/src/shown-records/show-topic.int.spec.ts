@@ -1,4 +1,4 @@
-import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { answerGiven, eventTracked, formAnswered, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { userIdOf } from '@nextvisit/domain'
 import { readLog } from '@nextvisit/log'
 import { describe, expect, it } from 'vitest'
@@ -109,6 +109,19 @@ it('an export of form-events leaves out the decisions before the end of an erase
   const { values, erased } = await exported(log, { of: 'formEvents', env: {} })
   expect(values).toMatchObject([{ type: 'QueueErased' }, { id: after.id }])
   expect(erased).toBe(1)
+})
+
+it('an export of form-events opens answers, and needs NEXTVISIT_SECRET_KEY only if there are some', async () => {
+  const log = await givenSealedLog()
+  const { userId } = userOf('ada')
+  const answered = formAnswered(answerGiven({ userId, answers: { reason: 'ada-reason' } }))
+  await log.record(decision(event('ada').id), log.topics.formEvents)
+  expect((await exported(log, { of: 'formEvents', env: {} })).values).toHaveLength(1)
+  await log.record(answered, log.topics.formEvents)
+  await expect(exported(log, { of: 'formEvents', env: {} })).rejects.toThrow(/NEXTVISIT_SECRET_KEY is not set/)
+  expect((await exported(log, { of: 'formEvents' })).values[1]).toEqual(answered)
+  await log.erase(identify('ada'))
+  expect((await exported(log, { of: 'formEvents' })).text).not.toContain('ada-reason')
 })
 
 /** Publishes an identify of a user, and returns it as it is in the log. */

@@ -3,7 +3,7 @@ import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { readUserKeys } from '@nextvisit/user-keys'
 import { readFences, RECORD_TOPICS, type RecordTopics } from './fences.ts'
 import { createShowContent, type ShowContent } from './shown-content.ts'
-import { createUserKeyOpener } from './user-key-opener.ts'
+import { createUserKeyOpener, type UserKeyOpener } from './user-key-opener.ts'
 
 interface ShowTopicParts {
   readonly connection: LogConnection
@@ -25,9 +25,11 @@ export async function showTopic(parts: ShowTopicParts): Promise<(partition: numb
   const { connection, of, topics = RECORD_TOPICS, env, onErased, onClosed } = parts
   const fences = await readFences({ connection, topics, of })
 
-  async function readKeys(partition: number) {
-    if (of === 'formEvents') return undefined
-    return createUserKeyOpener(await readUserKeys(connection, { topic: topics.userKeys, partitions: [partition] }), env)
+  async function readKeys(partition: number): Promise<UserKeyOpener> {
+    const keys = await readUserKeys(connection, { topic: topics.userKeys, partitions: [partition] })
+    const create = () => createUserKeyOpener(keys, env)
+    // Few records of form-events are sealed. Without any, no secret key is necessary.
+    return of === 'formEvents' ? createdWhenAsked(create) : create()
   }
 
   return async (partition) => {
@@ -37,5 +39,15 @@ export async function showTopic(parts: ShowTopicParts): Promise<(partition: numb
       if (shown === 'erased') onErased()
       return shown
     }
+  }
+}
+
+function createdWhenAsked(create: () => UserKeyOpener): UserKeyOpener {
+  let opener: UserKeyOpener | undefined
+  return {
+    keyOf: (userId, keyId) => {
+      opener ??= create()
+      return opener.keyOf(userId, keyId)
+    },
   }
 }

@@ -14,8 +14,7 @@ export type ShowContent = (record: FetchedRecord, value: unknown) => ShownConten
 
 interface ShowContentParts {
   readonly fences: Fences
-  /** undefined: the records of the topic have no sealed members. */
-  readonly keys?: UserKeyOpener | undefined
+  readonly keys: UserKeyOpener
   /** Receives a record of a user that exists whose sealed members cannot be opened. */
   readonly onClosed?: () => void
 }
@@ -24,9 +23,8 @@ interface ShowContentParts {
 export function createShowContent({ fences, keys, onClosed = () => {} }: ShowContentParts): ShowContent {
   return (record, value) => {
     if (fences.isErased(record, value)) return 'erased'
-    const sealed = keys && isSealed(value) ? value : undefined
-    if (!keys || !sealed) return 'published'
-    const opened = openMembers(sealed, keys)
+    if (!isSealed(value)) return 'published'
+    const opened = openMembers(value, keys)
     if (!opened) onClosed()
     return opened ?? 'published'
   }

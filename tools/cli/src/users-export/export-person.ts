@@ -98,7 +98,7 @@ async function readFencesAndKeys({ userId }: Person, { connection, env, topics }
   return {
     show: {
       userEvents: withoutFences(createShowContent({ fences, keys: opener })),
-      formEvents: withoutFences(createShowContent({ fences: ofForms })),
+      formEvents: withoutFences(createShowContent({ fences: ofForms, keys: opener })),
     },
     isErased: (letter) => isErasedLetter(letter, fences, { userId, topic: topics.userEvents }),
   }
