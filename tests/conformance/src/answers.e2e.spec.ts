@@ -121,13 +121,14 @@ const answersInLog = async () =>
 const userPath = (userName: string) => `/v2/admin/users/${encodeURIComponent(userName)}`
 const rowsOf = async (userName: string) => (await get(`${userPath(userName)}/forms`)).body['queue']
 
+const readDecisions = async () => (await readTopic(stack.brokers, 'form-events')).map(({ value }) => value)
+
 /** Waits until so many outcomes of a user's answers are in the log. Returns them in their order. */
 async function outcomesOf(userName: string, count: number): Promise<readonly string[]> {
   const { userId } = (await get(userPath(userName))).body
-  const read = async () => (await readTopic(stack.brokers, 'form-events')).map(({ value }) => value)
   const isOutcome = ({ type, userId: id }: Readonly<Record<string, unknown>>) =>
     type === 'FormAnswered' && id === userId
-  const facts = await eventually(read, (all) => all.filter(isOutcome).length >= count, 30_000, 500)
+  const facts = await eventually(readDecisions, (all) => all.filter(isOutcome).length >= count, 30_000, 500)
   return facts.filter(isOutcome).map(({ outcome, status }) => `${String(outcome)} ${String(status)}`)
 }
 const usage = async () => (await get('/v2/admin/usage')).body
