@@ -34,7 +34,8 @@ async function givenDatabases(...names: readonly string[]) {
 
 describe('the keys in Postgres', () => {
   it('are counted by the secret key that encrypts them, where most are', async () => {
-    const { env, query, storeKey } = await givenDatabases('user-projector', 'form-trigger-evaluator', 'user-eraser')
+    const consumersWithKeys = ['user-projector', 'form-trigger-evaluator', 'answer-collector', 'user-eraser']
+    const { env, query, storeKey } = await givenDatabases(...consumersWithKeys)
     await storeKey('user-projector', oldRing)
     await storeKey('user-projector', newRing)
     // It has not read the key again yet, and one more.
