@@ -1,20 +1,21 @@
-import { spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { consumers } from '@nextvisit/services'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   eventually,
   readMessages,
   startThrowAwayStack,
   type ThrowAwayStack,
   withProducer,
+  workspaceVariables,
 } from '@nextvisit/testing/black-box'
+import { ANSWERS_WORKSPACE, describeAnswers } from './answers.suite.ts'
 import { analyze, placesWith, readLogs, readRedis, readSegments, readTables } from './erasure-places.ts'
+import { createStackCaller, createStackCommands, type Ended, type Sent, type StackAnswer } from './stack-commands.ts'
 
-const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 /** Part of every word that tells about the erased people. */
 const CANARY = `canary${randomBytes(8).toString('hex')}`
 /** Part of a record that another program wrote in clear, so that files of the log contain it. */
@@ -23,7 +24,7 @@ const POISON = `poison${randomBytes(8).toString('hex')}`
 const [PERSON, IMPORTED] = [`${CANARY}-person@example.com`, `${CANARY}-imported@example.com`]
 const [SUPPRESSED, OTHER] = [`suppressed-${CANARY}`, 'somebody-else@example.com']
 const PROJECT = 'demo/shop'
-const CONSUMERS = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator', 'user-eraser']
+const CONSUMERS = consumers.map(({ name }) => name)
 const WITHIN_A_MINUTE = 60_000
 
 // Its gates compare a trait and a property of the person, so the decision quotes them.
@@ -53,76 +54,23 @@ organizations:
             name: Colour
             triggers: [{ event: checkout_completed }]
             audience: { trait: colour, is: red }
-`
+${ANSWERS_WORKSPACE}`
 
 let stack: ThrowAwayStack
 let folder: string
-/** The userId of the person who is not erased. */
-let other: string
+/** The userIds of the erased people. */
+let erased: readonly string[]
 
-interface Answer {
-  readonly status: number
-  readonly body: Record<string, unknown>
-}
-
-interface Sent {
-  readonly body?: object | string
-  readonly key?: string
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-async function send(method: string, where: string, { body, key, headers }: Sent = {}): Promise<Answer> {
-  const response = await fetch(`${stack.gatewayUrl}${where}`, {
-    method,
-    headers: { 'content-type': 'application/json', 'x-api-key': key ?? stack.keys.admin, ...headers },
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  })
-  const received = await response.text()
-  return { status: response.status, body: (received === '' ? {} : JSON.parse(received)) as Answer['body'] }
-}
-
-/** Sends again while a part is unavailable, as on a busy machine. */
-const carefully = (method: string, where: string, sent: Sent = {}): Promise<Answer> =>
-  eventually(
-    () => send(method, where, sent),
-    ({ status }) => status !== 503,
-    30_000,
-    500,
-  )
-const post = (where: string, body: object | string, rest: Sent = {}) => carefully('POST', where, { body, ...rest })
-const get = (where: string) => carefully('GET', where)
+const { nextvisit, settle } = createStackCommands(() => stack, workspaceVariables(ANSWERS_WORKSPACE))
+const { carefully, post, get } = createStackCaller(
+  () => stack,
+  () => stack.keys.admin,
+)
 const identify = (body: object, rest?: Sent) => post('/v2/admin/identify-user', body, rest)
 const track = (body: object, rest?: Sent) => post('/v2/admin/track-event', body, rest)
 const visit = (body: object) => post('/v2/sdk/identify-user', body, { key: stack.keys.sdk })
 const profile = (userName: string) => get(`/v2/admin/users/${encodeURIComponent(userName)}`)
 const keyOf = (write: string) => ({ authorization: `Basic ${Buffer.from(`${write}:`).toString('base64')}` })
-
-interface Ended {
-  readonly exitCode: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-async function nextvisit(...args: readonly string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [CLI, ...args], { env: { NEXTVISIT_DATA: stack.dataDirectory } })
-  const [stdout, stderr, exitCode] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    new Promise<number | null>((resolve) => child.once('close', resolve)),
-  ])
-  return { exitCode, stdout, stderr }
-}
-
-async function isSettled(): Promise<boolean> {
-  const { stdout } = await nextvisit('status', '--json')
-  const { consumers } = JSON.parse(stdout) as { consumers: readonly { readonly lagRecords: number }[] }
-  return consumers.every(({ lagRecords }) => lagRecords === 0)
-}
-
-/** Waits until every consumer has folded everything. */
-async function settle(): Promise<void> {
-  expect(await eventually(isSettled, Boolean, WITHIN_A_MINUTE, 500)).toBe(true)
-}
 
 /** Imports the same history in a file of this name, which has an import of its own. */
 async function importHistory(name: string): Promise<Ended> {
@@ -142,9 +90,7 @@ async function plant(): Promise<void> {
   const device = { $deviceId: `${CANARY}-device`, $app: `${CANARY}-app`, $browser: `${CANARY}-browser` }
   const first = await identify({ userName: PERSON, userAttributes: { $set: words }, $deviceInfo: device })
   expect(first.status).toBe(200)
-  const second = await identify({ userName: OTHER, userAttributes: { $set: { plan: 'pro' } } })
-  expect(second.status).toBe(200)
-  other = String(second.body['userId'])
+  expect((await identify({ userName: OTHER, userAttributes: { $set: { plan: 'pro' } } })).status).toBe(200)
 
   const properties = { coupon: 'gold', [`${CANARY}-name`]: `${CANARY}-property` }
   const keyed = { headers: { 'idempotency-key': `${CANARY}-key` } }
@@ -166,7 +112,7 @@ async function plant(): Promise<void> {
   ]
   const sendBatch = async () => {
     const batch = await post('/v2/admin/batch', { items }, { headers: { 'idempotency-key': `${CANARY}-batch` } })
-    return (batch.body['results'] as Answer[]).map(({ status }) => status)
+    return (batch.body['results'] as StackAnswer[]).map(({ status }) => status)
   }
   const statuses = await eventually(sendBatch, (all) => !all.includes(503) && !all.includes(409), 30_000, 1_000)
   expect(statuses).toEqual([200, 202, 400, 404])
@@ -196,6 +142,7 @@ async function plant(): Promise<void> {
   await writeFile(workspace, WORKSPACE)
   expect(await nextvisit('forms', 'dry-run', workspace, '--from', '1d')).toMatchObject({ exitCode: 0 })
   await settle()
+  erased = [key, String((await profile(IMPORTED)).body['userId'])]
 }
 
 const ALL = [CANARY, POISON]
@@ -252,10 +199,15 @@ async function readPerson(): Promise<readonly number[]> {
   return answers.map(({ status }) => status)
 }
 
-/** Reads all counters that name nobody. */
-async function readCounts(): Promise<readonly object[]> {
+async function readCounters() {
   const pages = ['usage', 'traits', 'events'].map((page) => get(`/v2/admin/${page}`))
   return (await Promise.all(pages)).map(({ body }) => body)
+}
+
+/** Reads all counters that name nobody. */
+async function readCounts(): Promise<readonly object[]> {
+  // A busy machine may take longer to count everything that was answered.
+  return eventually(readCounters, (all) => all.every(({ stale }) => stale === undefined), WITHIN_A_MINUTE, 1_000)
 }
 
 type Message = Awaited<ReturnType<typeof readMessages>>[number]
@@ -266,9 +218,11 @@ async function keysNow(): Promise<ReadonlyMap<string, Message>> {
   return new Map([...latest].filter(([, { value }]) => value !== null))
 }
 
-const erasedKeys = async () => [...(await keysNow()).keys()].filter((key) => !key.startsWith(`${other}/`))
+const isOfErased = (key: string) => erased.some((userId) => key.startsWith(`${userId}/`))
+const erasedKeys = async () => [...(await keysNow()).keys()].filter(isOfErased)
 
 beforeAll(async () => {
+  for (const [name, value] of workspaceVariables(ANSWERS_WORKSPACE)) vi.stubEnv(name, value)
   folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   stack = await startThrowAwayStack({
     inMemory: true,
@@ -278,9 +232,13 @@ beforeAll(async () => {
   })
 }, 180_000)
 afterAll(async () => {
+  vi.unstubAllEnvs()
   await stack?.remove()
   await rm(folder, { recursive: true, force: true })
 }, 60_000)
+
+// The replays and audits of the erasure below also cover its records.
+describeAnswers(() => stack)
 
 // Each test continues where the one before ended.
 describe('an erasure', { timeout: 240_000 }, () => {
@@ -328,10 +286,10 @@ describe('an erasure', { timeout: 240_000 }, () => {
   })
 
   it('leaves no key of the person in the files of user-keys', async () => {
-    const erased = [...before.keys].filter(([key]) => !key.startsWith(`${other}/`))
-    expect(erased.length).toBeGreaterThan(0)
+    const keys = [...before.keys].filter(([key]) => isOfErased(key))
+    expect(keys.length).toBeGreaterThan(1)
     const files = await readSegments(stack, 'user-keys')
-    for (const [, { value }] of erased) expect(placesWith(String(value), files)).toEqual([])
+    for (const [, { value }] of keys) expect(placesWith(String(value), files)).toEqual([])
     expect(await erasedKeys()).toEqual([])
   })
 

@@ -9,7 +9,6 @@ const LONGEST: readonly string[] = [
   'admission-races.e2e.spec.ts',
   'erasure.e2e.spec.ts',
   'start.e2e.spec.ts',
-  'answers.e2e.spec.ts',
   'user-eraser.int.spec.ts',
   'group-readers.int.spec.ts',
   'tenants.int.spec.ts',

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { eventually, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import { expect } from 'vitest'
+
+const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
+
+export interface StackAnswer {
+  readonly status: number
+  readonly text: string
+  /** True if the answer was kept for an `Idempotency-Key`. */
+  readonly isRepeat: boolean
+  /** Parsed body; an empty object if there is none. */
+  readonly body: Record<string, unknown>
+}
+
+export interface Sent {
+  readonly body?: object | string
+  readonly key?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Returns functions that call the gateway of a stack, by default with the key of `keyOf`. */
+export function createStackCaller(stackOf: () => ThrowAwayStack, keyOf: () => string) {
+  async function send(method: string, where: string, { body, key = keyOf(), headers }: Sent = {}) {
+    const response = await fetch(`${stackOf().gatewayUrl}${where}`, {
+      method,
+      headers: { 'content-type': 'application/json', 'x-api-key': key, ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const received = await response.text()
+    const isRepeat = response.headers.get('idempotent-replayed') === 'true'
+    const parsed = (received === '' ? {} : JSON.parse(received)) as StackAnswer['body']
+    return { status: response.status, text: received, isRepeat, body: parsed }
+  }
+  /** Sends again while a part is unavailable, as on a busy machine. */
+  const carefully = (method: string, where: string, sent: Sent = {}): Promise<StackAnswer> =>
+    eventually(
+      () => send(method, where, sent),
+      ({ status }) => status !== 503,
+      30_000,
+      500,
+    )
+  return {
+    carefully,
+    post: (where: string, body: object | string, rest: Sent = {}) => carefully('POST', where, { body, ...rest }),
+    get: (where: string) => carefully('GET', where),
+  }
+}
+
+export interface Ended {
+  readonly exitCode: number | null
+  readonly stdout: string
+  readonly stderr: string
+  /** Standard output, then standard error. */
+  readonly output: string
+}
+
+/** Returns functions that run the command line against a stack, with these variables only. */
+export function createStackCommands(stackOf: () => ThrowAwayStack, variables: ReadonlyMap<string, string> = new Map()) {
+  async function nextvisit(...args: readonly string[]): Promise<Ended> {
+    const env = { ...Object.fromEntries(variables), NEXTVISIT_DATA: stackOf().dataDirectory }
+    const child = spawn(process.execPath, [CLI, ...args], { env })
+    const [stdout, stderr, exitCode] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      new Promise<number | null>((resolve) => child.once('close', resolve)),
+    ])
+    return { exitCode, stdout, stderr, output: `${stdout}${stderr}` }
+  }
+
+  async function isSettled(): Promise<boolean> {
+    const { stdout } = await nextvisit('status', '--json')
+    const { consumers } = JSON.parse(stdout) as { consumers: readonly { readonly lagRecords: number }[] }
+    return consumers.every(({ lagRecords }) => lagRecords === 0)
+  }
+
+  return {
+    nextvisit,
+    /** Waits until every consumer has folded everything. */
+    settle: async () => expect(await eventually(isSettled, Boolean, 60_000, 500)).toBe(true),
+  }
+}
