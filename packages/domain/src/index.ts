@@ -22,6 +22,7 @@ export { type Counted, countedByTrigger, countKeyOf, countKeysOf, countsRaisedBy
 export { type EventHistory, MAX_EVENT_HISTORY_BYTES, type MissedOccurrence } from './counts/event-history.ts'
 export { countsForOf } from './conditions/property-counts.ts'
 export * from './erasure/fence.ts'
+export { nameAnswers, usersOfAnswers } from './erasure/named-answers.ts'
 export * from './event-slug.ts'
 export { answeredElements } from './forms/content/answered-elements.ts'
 export { ANSWER_RULES } from './forms/content/answer-rules.ts'

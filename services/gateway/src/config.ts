@@ -53,7 +53,16 @@ const gatewayConfig = z
   }))
 
 const schema = gatewayConfig
-  .and(addressesConfig('user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator', 'user-eraser'))
+  .and(
+    addressesConfig(
+      'user-projector',
+      'trait-registry',
+      'metering',
+      'form-trigger-evaluator',
+      'user-eraser',
+      'answer-collector',
+    ),
+  )
   .and(kafkaConfig)
   .and(redisConfig)
   .and(requiredKeyRingConfig)

@@ -41,6 +41,7 @@ import { createVisitRoute } from './ingest/visit-route.ts'
 import { createUserEventPublisher } from './publishing/user-event-publisher.ts'
 import { createReplyWaiter } from './ingest/reply-waiter.ts'
 import { createDocuments } from './openapi/served-documents.ts'
+import { createFormRoutes } from './reads/form-routes.ts'
 import { createProjectRoutes } from './reads/project-routes.ts'
 import { answerRefusals, createListRefusals } from './reads/refusal-routes.ts'
 import { createUserRoutes } from './reads/user-routes.ts'
@@ -97,6 +98,7 @@ export function createGateway(parts: GatewayParts) {
     metering: clientOf('metering'),
     evaluator: clientOf('form-trigger-evaluator'),
     userEraser: clientOf('user-eraser'),
+    answerCollector: clientOf('answer-collector'),
   }
   const traitRegistry = createTraitRegistry(clients.traitRegistry, requestBudgetMs)
   const metering = createMetering(clients.metering, requestBudgetMs)
@@ -173,6 +175,12 @@ export function createGateway(parts: GatewayParts) {
         traitRegistry: clients.traitRegistry.reads,
         userProjector: clients.userProjector.reads,
         erasures,
+      }),
+      ...createFormRoutes({
+        answerCollector: clients.answerCollector.reads,
+        userProjector: clients.userProjector.reads,
+        erasures,
+        catalog,
       }),
       createListRefusals(refusalStore),
       ...createErasureRoutes({

@@ -7,7 +7,7 @@ import type { KeyRing } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { until } from '@nextvisit/testing'
-import { createErasureView, type Fences } from '@nextvisit/user-keys'
+import { createErasureView, type ErasureView, type Fences } from '@nextvisit/user-keys'
 import { givenErasures } from '@nextvisit/user-keys/test/given-erasures.ts'
 import { Registry } from 'prom-client'
 import { inject } from 'vitest'
@@ -54,8 +54,8 @@ export interface GatewayFixtureOptions {
   readonly contents?: readonly { readonly formId: string; readonly revision: number; readonly content: FormContent }[]
   /** Default: one key that all gateways of specs share. */
   readonly keyRing?: KeyRing
-  /** Default: no user is erased. */
-  readonly fences?: Partial<Fences>
+  /** Default: no user is erased or suppressed. */
+  readonly fences?: Partial<Fences & Pick<ErasureView, 'isSuppressed'>>
   /** Makes this a second gateway of an installation, with the same topic, organization and keys. */
   readonly besides?: Installation
 }
@@ -126,6 +126,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
       metering: [options.services?.metering ?? NOBODY],
       'form-trigger-evaluator': [options.services?.['form-trigger-evaluator'] ?? NOBODY],
       'user-eraser': [options.services?.['user-eraser'] ?? NOBODY],
+      'answer-collector': [options.services?.['answer-collector'] ?? NOBODY],
     },
     internalToken: TEST_TOKEN,
     keyRing,

@@ -1,4 +1,5 @@
 import {
+  answerCollectorCalls,
   type Call,
   formTriggerEvaluatorCalls,
   meteringCalls,
@@ -18,6 +19,7 @@ const CALLS_OF_SERVICES = {
   ...meteringCalls,
   ...formTriggerEvaluatorCalls,
   ...userEraserCalls,
+  ...answerCollectorCalls,
 }
 type Calls = typeof CALLS_OF_SERVICES
 

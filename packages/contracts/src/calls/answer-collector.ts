@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Environment, SlugId, staleFields } from '../primitives.ts'
 import { Day, FormAnswer, FormFunnel, FormResults } from '../public/form-results.ts'
+import { Answers } from '../records/answer-value.ts'
 import { projectFields } from './call-fields.ts'
 import { type CallTable, defineCall } from './define-call.ts'
 
@@ -84,7 +85,7 @@ const FormAnswersQuery = z.object({
 })
 export type FormAnswersQuery = z.infer<typeof FormAnswersQuery>
 /** Without the names of users, which the user projector has. */
-const CollectedAnswer = FormAnswer.omit({ userName: true })
+const CollectedAnswer = FormAnswer.omit({ userName: true }).extend({ answers: Answers })
 export type CollectedAnswer = z.infer<typeof CollectedAnswer>
 const FormAnswersAnswer = z.object({ answers: z.array(CollectedAnswer), next: z.string().nullable(), ...staleFields })
 export type FormAnswersAnswer = z.infer<typeof FormAnswersAnswer>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Environment, Instant, SlugId, staleFields, Uuid } from '../primitives.ts'
-import { Answers, ElementType } from '../records/answer-value.ts'
+import { AnswerValue, ElementType } from '../records/answer-value.ts'
 import { AnswerStatus } from '../records/user-events.ts'
 
 const count = z.number().int().min(0)
@@ -74,7 +74,7 @@ export const FormAnswer = z.strictObject({
   language: z.string().nullable().describe('According to the latest answer that names one, or to the delivery.'),
   environment: Environment.describe("The environment of the latest answer's key."),
   status: AnswerStatus,
-  answers: Answers.describe('The latest answer to each element.'),
+  answers: z.record(z.string(), AnswerValue).describe('The latest answer to each element.'),
   startedAt: Instant.describe('Time of the first answer with an element.'),
   endedAt: Instant.nullable().describe('Time of the answer that ended the form. null: it is partial.'),
   causeId: Uuid.describe('The record that queued the form.'),

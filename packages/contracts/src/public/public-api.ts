@@ -10,6 +10,15 @@ export {
   SuppressionsPage,
 } from './erasures.ts'
 export * from './errors.ts'
+export {
+  ElementResults,
+  FormAnswer,
+  FormAnswersPage,
+  FormFunnel,
+  FormResults,
+  FormsPage,
+  FormSummary,
+} from './form-results.ts'
 export * from './ingest.ts'
 export * from './reads.ts'
 export * from './refusals.ts'

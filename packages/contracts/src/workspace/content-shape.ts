@@ -24,7 +24,7 @@ const ContentText = z.union(
 export type ContentText = z.infer<typeof ContentText>
 
 /** A language tag such as `en`, `de` or `pt-BR` (BCP 47). */
-const LanguageTag = z
+export const LanguageTag = z
   .string()
   .regex(/^(?=.{2,35}$)[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$/, 'must be a language tag such as en, de or pt-BR')
 

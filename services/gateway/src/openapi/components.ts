@@ -1,9 +1,12 @@
 import {
   ConditionLeaf,
+  Day,
   DeviceFacts,
+  Environment,
   FormDecision,
   GateOutcome,
   IdentifyUserBody,
+  LanguageTag,
   PropertyLeaf,
   publicApi,
   QueuedForm,
@@ -49,6 +52,11 @@ export const PARAMETERS = {
   after: z.string().optional(),
   reason: z.string().optional(),
   erasureId: Uuid,
+  formId: SlugId,
+  from: Day.optional(),
+  to: Day.optional(),
+  environment: Environment.default('P'),
+  language: LanguageTag.optional(),
 }
 
 export type ParameterName = keyof typeof PARAMETERS

@@ -33,3 +33,8 @@ function parseLimit(text: string | null): number | undefined {
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
   return limit >= 1 && limit <= MAX_LIMIT ? limit : undefined
 }
+
+/** Hands the mark of an answer on, which may lack the latest records. */
+export function staleOf({ stale }: { readonly stale?: true | undefined }): { readonly stale?: true } {
+  return stale ? { stale } : {}
+}

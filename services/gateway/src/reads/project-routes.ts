@@ -11,7 +11,7 @@ import {
 import { monthOf } from '@nextvisit/domain'
 import type { CallClient } from '@nextvisit/service-kit'
 import { type KnownErasures, wasErased } from './erased-users.ts'
-import { pageOf, parsePage } from './page-query.ts'
+import { pageOf, parsePage, staleOf } from './page-query.ts'
 import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { answer, type CheckedRequest, type Route, type Result } from '../http/route.ts'
 
@@ -92,9 +92,4 @@ export function createProjectRoutes(parts: ProjectRoutesParts): readonly Route[]
     { ...ROUTES.listSegments, handle: listSegments },
     { ...ROUTES.listSegmentUsers, handle: listSegmentUsers },
   ]
-}
-
-/** Hands the mark of an answer on, which may lack the latest records. */
-function staleOf({ stale }: { readonly stale?: true | undefined }): { readonly stale?: true } {
-  return stale ? { stale } : {}
 }

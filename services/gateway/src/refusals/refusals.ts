@@ -166,6 +166,19 @@ export const REFUSALS = nameRules({
     message: 'reason must be the name of a refusal, as in counts, such as tooFast',
     when: 'A `reason` that is not the name of a refusal',
   },
+  environment: { status: 400, message: 'environment must be P or T', when: 'Another `environment`' },
+  resultsLanguage: {
+    status: 400,
+    message: 'language must be a language tag, such as en or pt-BR',
+    when: 'A language that is no tag',
+  },
+  from: { status: 400, message: 'from must be a day in UTC, such as 2026-11-27', when: 'A `from` that is no day' },
+  to: {
+    status: 400,
+    message: 'to must be a day in UTC, such as 2026-11-28; it is exclusive',
+    when: 'A `to` that is no day',
+  },
+  days: { status: 400, message: 'from must be before to, which is exclusive', when: 'A `to` that is not later' },
 
   // The proof that a request may speak for its user.
   signature: {
@@ -213,6 +226,7 @@ export const REFUSALS = nameRules({
     when: 'A `suppress` of more users than a project may have',
   },
   notSuppressed: { status: 404, message: 'User is not suppressed', when: 'A user who is not suppressed' },
+  form: { status: 404, message: 'Form not found', when: 'A form that the project never had' },
   segment: { status: 404, message: 'Segment not found', when: 'A segment that the project does not have' },
   disabled: { status: 400, ...BODY_RULES.disabled },
   eventLimit: {
