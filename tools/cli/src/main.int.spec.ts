@@ -53,6 +53,8 @@ describe('nextvisit', () => {
     [['forms', 'dry-run']],
     [['migrate']],
     [['export']],
+    [['answers']],
+    [['answers', 'export']],
     [['erase']],
     [['receipts']],
     [['receipts', 'verify']],

@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, readonly [string, () => Promise<CommandM
   forms: ['Test forms on past records.', () => import('./commands/forms.ts')],
   keys: ['Create API keys.', () => import('./commands/keys.ts')],
   export: ['Export records as NDJSON.', () => import('./commands/export.ts')],
+  answers: ['Export the answers to a form.', () => import('./commands/answers.ts')],
   users: ['Export the data of a person; list suppressed users.', () => import('./commands/users.ts')],
   erase: ['Erase users for good.', () => import('./commands/erase.ts')],
   receipts: ['Verify receipts of erasures.', () => import('./commands/receipts.ts')],

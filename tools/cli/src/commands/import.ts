@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { askViews, type CatalogState, readCatalog } from '@nextvisit/catalog'
 import { TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import { isTimezone, SKIP_REASONS } from '@nextvisit/domain'
 import { createLogAdmin, createPublisher, type LogAdmin, readKeyPartitions } from '@nextvisit/log'
 import { type KeyRing, SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
 import { userConsumers } from '@nextvisit/services'
-import { createErasureView, type ErasureView } from '@nextvisit/user-keys'
+import { createErasureView } from '@nextvisit/user-keys'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { consumerNamed, openConsumerDatabase } from '../environment/consumer-database.ts'
+import { requireCurrent } from '../erasures/require-current.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { knownKeyRing, noKeyRing } from '../environment/key-ring.ts'
 import { fileError } from '../file-error.ts'
@@ -31,8 +31,6 @@ const DEFAULT_MAX_DELAY_S = 1
 /** Maximum delay of a consumer whose replies callers wait for. */
 const MAX_AWAITED_DELAY_MS = 100
 const REQUEST_TIMEOUT_MS = 5_000
-/** Time to read all erasures before the first line. */
-const ERASURES_WITHIN_MS = 30_000
 
 interface ImportFlags {
   readonly project: ProjectName
@@ -149,18 +147,6 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
       projector.close(),
       ...[...databases.values()].map((database) => database.close()),
     ])
-  }
-}
-
-/** Waits until the view knows who is suppressed. */
-async function requireCurrent({ currentAsOfMs }: ErasureView): Promise<void> {
-  const giveUpAt = performance.now() + ERASURES_WITHIN_MS
-  while (currentAsOfMs() === 0) {
-    if (performance.now() > giveUpAt)
-      throw new CliError(
-        `The topic ${TOPICS.erasures}, which names suppressed users, cannot be read. See nextvisit status.`,
-      )
-    await sleep(20)
   }
 }
 
