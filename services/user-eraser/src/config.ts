@@ -23,7 +23,9 @@ export function readWorkConfig(env: EnvironmentVariables = process.env) {
       .and(internalServerConfig)
       .and(redisConfig)
       .and(requiredKeyRingConfig)
-      .and(addressesConfig('user-projector', 'form-trigger-evaluator', 'metering', 'trait-registry')),
+      .and(
+        addressesConfig('user-projector', 'form-trigger-evaluator', 'metering', 'trait-registry', 'answer-collector'),
+      ),
     env,
   )
 }

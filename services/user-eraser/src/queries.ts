@@ -131,6 +131,7 @@ const OVERDUE: Readonly<Record<ErasureStoreName, string>> = {
   'form-trigger-evaluator': LAGS,
   metering: LAGS,
   'trait-registry': LAGS,
-  redis: 'It waits for user-projector and form-trigger-evaluator.',
+  'answer-collector': LAGS,
+  redis: 'It waits for user-projector, form-trigger-evaluator and answer-collector.',
   'user-keys': 'The keys have not left the files of user-keys yet. See docs/runbooks/erasure.md.',
 }

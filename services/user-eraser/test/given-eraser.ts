@@ -90,6 +90,7 @@ export async function startEraser(options: EraserOptions) {
       FORM_TRIGGER_EVALUATOR_URLS: consumersUrl,
       METERING_URLS: consumersUrl,
       TRAIT_REGISTRY_URLS: consumersUrl,
+      ANSWER_COLLECTOR_URLS: consumersUrl,
       LOG_LEVEL: 'error',
     },
     stdio: 'inherit',

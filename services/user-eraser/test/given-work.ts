@@ -142,6 +142,7 @@ export async function startWork(
         'form-trigger-evaluator': urls,
         metering: urls,
         'trait-registry': urls,
+        'answer-collector': urls,
       },
     },
     {

@@ -36,6 +36,7 @@ export const ERASURE_STORES = [
   'form-trigger-evaluator',
   'metering',
   'trait-registry',
+  'answer-collector',
   'redis',
   'user-keys',
 ] as const

@@ -9,7 +9,7 @@ export const NOT_COVERED = [
   'Tables of a replay that was interrupted or that kept replaced tables, in schemas named *_replay and *_replaced, until an operator drops them.',
   'Deleted rows in files of Postgres until vacuumed, its write-ahead log until recycled, and the append-only file of Redis until rewritten.',
   'Poison records: clear bytes that another program wrote to user-events without the gateway. Dead letters with the userId as key were emptied.',
-  'Event names, trait slugs, ids and times of events in the log. They are not encrypted.',
+  'Event names, trait slugs, names of answered elements, ids and times in the log. They are not encrypted.',
   'The userId. It is a hash of the user name, so a guessed name can be compared with it.',
   'Totals and counters, such as usage, active users and counts of events. They name nobody.',
   'Systems that received data from your own servers or pages.',

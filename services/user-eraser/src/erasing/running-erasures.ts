@@ -19,7 +19,11 @@ export interface ErasedUser {
 }
 
 /** The consumers that open sealed records. */
-export const OPEN_RECORDS = ['user-projector', 'form-trigger-evaluator'] as const satisfies readonly ErasureStoreName[]
+export const OPEN_RECORDS = [
+  'user-projector',
+  'form-trigger-evaluator',
+  'answer-collector',
+] as const satisfies readonly ErasureStoreName[]
 
 export async function hasRunningErasures(db: Db): Promise<boolean> {
   const [row] = await db.$queryRaw<unknown[]>(sql`SELECT 1 FROM erasures WHERE completed_at IS NULL LIMIT 1`)
