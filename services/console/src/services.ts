@@ -48,8 +48,14 @@ export const CONSUMERS = (Object.keys(CALLS) as ServiceName[]).filter(isConsumer
 
 /** Returns the topic that a consumer folds. */
 export function topicOf(consumer: string): Topic {
-  return consumer === 'user-eraser' ? TOPICS.erasures : TOPICS.userEvents
+  return OTHER_TOPICS.get(consumer) ?? TOPICS.userEvents
 }
+
+/** Topics of the consumers that do not fold user-events. */
+const OTHER_TOPICS: ReadonlyMap<string, Topic> = new Map([
+  ['answer-collector', TOPICS.formEvents],
+  ['user-eraser', TOPICS.erasures],
+])
 
 /** Returns the number of partitions that a consumer folds. `keyPartitions`: of the topics keyed by user. */
 export function partitionsOf(consumer: string, keyPartitions: number): number {

@@ -46,6 +46,7 @@ describe('nextvisit migrate', () => {
       'trait-registry: schema registry is ready',
       'metering: schema metering is ready',
       'form-trigger-evaluator: schema forms is ready',
+      'answer-collector: schema answers is ready',
       'user-eraser: schema erasures is ready',
     ])
     await migrate({ printAddresses: true })

@@ -16,6 +16,7 @@ export const TYPE_OF_TABLE: Readonly<Record<string, string>> = {
   'trait-registry/erased_users': 'erasure',
   'metering/erased_users': 'erasure',
   'form-trigger-evaluator/erased_users': 'erasure',
+  'answer-collector/erased_users': 'erasure',
   'user-eraser/erasure_users': 'erasure',
   'user-eraser/erased_users': 'erasure',
   'user-eraser/erased_keys': 'erasure',
