@@ -26,7 +26,7 @@ const NEVER_LIMITED = { perSecond: 10_000, burst: 20_000 }
  * Forms that react to one event: once per user, at every event, and one that queues behind the others and expires. Forms
  * that depend on the user's history: a count in a window, a count in a session, a visit.
  */
-const FORMS = [
+const FORM_RULES = [
   { id: 'once', triggers: [{ event: 'signed_in' }], priority: 1 },
   { id: 'always', triggers: [{ event: 'checkout_completed' }], frequency: { repeat: 'always' }, priority: 5 },
   {
@@ -67,6 +67,16 @@ const FORMS = [
   { id: 'this-session', triggers: [{ event: 'page_viewed', since: 'session' }], delay: '1h' },
   { id: 'back-again', triggers: [{ visit: {} }, { firstSeen: { after: '1m' } }], sample: 50, delay: '1h' },
 ]
+
+const FORMS = FORM_RULES.map((form) => ({
+  ...form,
+  content: {
+    elements: [
+      { id: 'score', type: 'nps', label: 'How likely?' },
+      { id: 'reason', type: 'text', label: 'Why?' },
+    ],
+  },
+}))
 
 /** Creates new keys, and a workspace file with their hashes (as JSON, which is valid YAML). */
 export function createCampaignProjects(): {

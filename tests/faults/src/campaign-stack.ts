@@ -3,12 +3,17 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { audit, type AuditReport, type LedgerEntry, type ReadModel } from '@nextvisit/audit'
 import { freePort } from '@nextvisit/local-stack'
-import { type UserConsumerName, userConsumers as consumers } from '@nextvisit/services'
+import { type ConsumerName, consumers, type UserConsumerName, userConsumers } from '@nextvisit/services'
 import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
 import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { createCampaignProjects, type CampaignProject, type LimitedProject } from './campaign-projects.ts'
 
-export const CONSUMER_NAMES: readonly UserConsumerName[] = consumers.map(({ name }) => name)
+/** Consumers of user-events. */
+export const CONSUMER_NAMES: readonly UserConsumerName[] = userConsumers.map(({ name }) => name)
+
+/** A consumer of records about users. */
+export type FoldingConsumer = Exclude<ConsumerName, 'user-eraser'>
+export const FOLDING_CONSUMERS: readonly FoldingConsumer[] = [...CONSUMER_NAMES, 'answer-collector']
 
 const COLLECT_ON_SIGNAL = pathToFileURL(path.join(import.meta.dirname, 'collect-on-signal.ts'))
 const SERVICE_ENVIRONMENT = {
@@ -24,8 +29,8 @@ export interface CampaignStack extends ThrowAwayStack {
   readonly limited: LimitedProject
   readonly hostile: CampaignProject
   readonly proxy: FaultProxy
-  /** By consumer. */
-  readonly readModels: ReadonlyMap<UserConsumerName, ReadModel>
+  /** Schemas by consumer. */
+  readonly schemas: ReadonlyMap<FoldingConsumer, { readonly schema: string; readonly url: string }>
 }
 
 export async function startCampaignStack(options: { readonly inMemory?: boolean } = {}): Promise<CampaignStack> {
@@ -45,19 +50,20 @@ export async function startCampaignStack(options: { readonly inMemory?: boolean 
       await stack.remove()
       await proxy.stop()
     }
-    return { ...stack, remove, projects, busy, limited, hostile, proxy, readModels: readModelsOf(stack) }
+    return { ...stack, remove, projects, busy, limited, hostile, proxy, schemas: schemasOf(stack) }
   } catch (error) {
     await proxy.stop()
     throw error
   }
 }
 
-function readModelsOf({ databaseUrls }: ThrowAwayStack): ReadonlyMap<UserConsumerName, ReadModel> {
+function schemasOf({ databaseUrls }: ThrowAwayStack): CampaignStack['schemas'] {
   return new Map(
-    consumers.map(({ name: service, schema, databaseVariable }) => {
+    consumers.flatMap(({ name, schema, databaseVariable }) => {
+      if (name === 'user-eraser') return []
       const url = databaseUrls.get(databaseVariable)
-      if (url === undefined) throw new Error(`The stack has no database of ${service}`)
-      return [service, { service, schema, url }]
+      if (url === undefined) throw new Error(`The stack has no database of ${name}`)
+      return [[name, { schema, url }] as const]
     }),
   )
 }
@@ -67,5 +73,9 @@ export async function auditStack(stack: CampaignStack, ledger: readonly LedgerEn
   const connection = { brokers: stack.brokers, clientId: 'audit' }
   const secrets = await readFile(path.join(stack.dataDirectory, 'secrets.json'), 'utf8')
   const { secretKey } = JSON.parse(secrets) as { secretKey: string }
-  return audit({ connection, readModels: [...stack.readModels.values()], secretKey, ledger, isAtRest: true })
+  const readModels = CONSUMER_NAMES.flatMap((service): ReadModel[] => {
+    const own = stack.schemas.get(service)
+    return own ? [{ service, ...own }] : []
+  })
+  return audit({ connection, readModels, secretKey, ledger, isAtRest: true })
 }

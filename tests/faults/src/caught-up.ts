@@ -1,11 +1,10 @@
 import { eventually } from '@nextvisit/testing/black-box'
-import type { UserConsumerName } from '@nextvisit/services'
-import { type CampaignStack, CONSUMER_NAMES } from './campaign-stack.ts'
+import { type CampaignStack, FOLDING_CONSUMERS, type FoldingConsumer } from './campaign-stack.ts'
 import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
 
 interface Checkpoint {
-  readonly consumer: UserConsumerName
+  readonly consumer: FoldingConsumer
   readonly topic: string
   readonly partition: number
   readonly next: string
@@ -27,7 +26,7 @@ export async function isCaughtUp(stack: CampaignStack): Promise<boolean> {
 export async function foldsWithin(
   stack: CampaignStack,
   withinMs: number,
-  isHalted: (consumer: UserConsumerName, partition: number) => boolean,
+  isHalted: (consumer: FoldingConsumer, partition: number) => boolean,
 ): Promise<boolean> {
   const ends = await endsOf(stack, [USER_EVENTS])
   const isFolded = async (): Promise<boolean> =>
@@ -41,7 +40,7 @@ function hasReached({ topic, partition, next }: Checkpoint, ends: ReadonlyMap<st
 
 async function checkpointsOf(stack: CampaignStack): Promise<Checkpoint[]> {
   const sql = 'SELECT topic, partition, next_offset AS next FROM checkpoints'
-  const found = CONSUMER_NAMES.map(async (consumer) => {
+  const found = FOLDING_CONSUMERS.map(async (consumer) => {
     const rows = await queryRows<Omit<Checkpoint, 'consumer'>>(stack, consumer, sql)
     return rows.map((row) => ({ consumer, ...row }))
   })

@@ -1,18 +1,17 @@
 import { eventually } from '@nextvisit/testing/black-box'
-import type { UserConsumerName } from '@nextvisit/services'
-import type { CampaignStack } from './campaign-stack.ts'
-import { USER_EVENTS } from './kafka-of.ts'
+import type { CampaignStack, FoldingConsumer } from './campaign-stack.ts'
+import { topicOf } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
 
-/** The checkpoint's version by partition of `user-events`. Every commit of any owner increments it. */
+/** The checkpoint's version by partition of the consumer's topic. Every commit of any owner increments it. */
 type Commits = ReadonlyMap<number, number>
 
 /** Reads the versions of a consumer's checkpoints from Postgres. */
-export async function commitsOf(stack: CampaignStack, consumer: UserConsumerName): Promise<Commits> {
+export async function commitsOf(stack: CampaignStack, consumer: FoldingConsumer): Promise<Commits> {
   const rows = await queryRows<{ partition: number; version: string }>(
     stack,
     consumer,
-    `SELECT partition, version FROM checkpoints WHERE topic = '${USER_EVENTS}'`,
+    `SELECT partition, version FROM checkpoints WHERE topic = '${topicOf(consumer)}'`,
   )
   return new Map(rows.map(({ partition, version }) => [partition, Number(version)]))
 }
@@ -23,7 +22,7 @@ export function movedSince(before: Commits, now: Commits, partitions: readonly n
 }
 
 /** Resolves to true right after a commit, while other work is in progress; to false if no commit occurred in time. */
-export async function afterCommitOf(stack: CampaignStack, consumer: UserConsumerName): Promise<boolean> {
+export async function afterCommitOf(stack: CampaignStack, consumer: FoldingConsumer): Promise<boolean> {
   const before = await commitsOf(stack, consumer)
   const partitions = [...before.keys()]
   const count = await eventually(

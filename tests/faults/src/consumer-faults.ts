@@ -1,8 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '@nextvisit/testing/black-box'
-import type { UserConsumerName } from '@nextvisit/services'
-import { CONSUMER_NAMES, type CampaignStack } from './campaign-stack.ts'
+import { type CampaignStack, FOLDING_CONSUMERS, type FoldingConsumer } from './campaign-stack.ts'
 import { commitsOf, movedSince } from './commits-of.ts'
 import type { Fault } from './fault.ts'
 import { type GroupMember, membersOf } from './group-members.ts'
@@ -13,7 +12,7 @@ const COMMIT_IN_FLIGHT_MS = 500
 
 /** The loss of the first of two processes of a consumer. */
 interface Loss {
-  readonly consumer: UserConsumerName
+  readonly consumer: FoldingConsumer
   readonly replica: string
   /** The number of partitions that the other process took over; undefined if it did not take over all of them. */
   readonly takenOver: number | undefined
@@ -23,7 +22,7 @@ interface Loss {
 /** Starts a second process, stops the first one, and waits until the second has committed on all its partitions. */
 async function loseOneOfTwo(
   stack: CampaignStack,
-  consumer: UserConsumerName,
+  consumer: FoldingConsumer,
   signal: 'SIGKILL' | 'SIGSTOP',
 ): Promise<Loss> {
   const until = (members: number): Promise<readonly GroupMember[]> =>
@@ -53,7 +52,7 @@ async function loseOneOfTwo(
 async function loseOneOfTwoEach(
   stack: CampaignStack,
   signal: 'SIGKILL' | 'SIGSTOP',
-  consumers: readonly UserConsumerName[] = CONSUMER_NAMES,
+  consumers: readonly FoldingConsumer[] = FOLDING_CONSUMERS,
 ) {
   const losses = await Promise.all(consumers.map((consumer) => loseOneOfTwo(stack, consumer, signal)))
   const all = losses.map(
@@ -74,7 +73,7 @@ const becomeZombies: Fault['inject'] = async ({ stack }) => {
   return {
     lastsMs: 1_000,
     heal: async () => {
-      for (const consumer of CONSUMER_NAMES) stack.kill(consumer, 'SIGCONT')
+      for (const consumer of FOLDING_CONSUMERS) stack.kill(consumer, 'SIGCONT')
       await sleep(2_000) // the zombies try to continue and notice the takeover
       await stopReplicas()
     },
@@ -84,7 +83,7 @@ const becomeZombies: Fault['inject'] = async ({ stack }) => {
 }
 
 /** Kills one of two processes. The other takes over, and a new process replaces the killed one. */
-export function failsOver(consumers: readonly UserConsumerName[]): Fault['inject'] {
+export function failsOver(consumers: readonly FoldingConsumer[]): Fault['inject'] {
   return async ({ stack }) => {
     const { stopReplicas, witness, measured } = await loseOneOfTwoEach(stack, 'SIGKILL', consumers)
     return { lastsMs: 0, heal: stopReplicas, witness: async () => witness, measured }
@@ -93,7 +92,7 @@ export function failsOver(consumers: readonly UserConsumerName[]): Fault['inject
 
 /** Scales one consumer to two processes, then to four, then back to one. */
 const scale: Fault['inject'] = async ({ stack, random }) => {
-  const consumer = random.oneOf(CONSUMER_NAMES)
+  const consumer = random.oneOf(FOLDING_CONSUMERS)
   const replicas: string[] = []
   const shared: number[] = []
   const until = async (members: number): Promise<void> => {
@@ -122,7 +121,7 @@ const scale: Fault['inject'] = async ({ stack, random }) => {
 }
 
 export const consumerFaults: readonly Fault[] = [
-  { name: 'kill one of two of each consumer', family: 'failover', inject: failsOver(CONSUMER_NAMES) },
+  { name: 'kill one of two of each consumer', family: 'failover', inject: failsOver(FOLDING_CONSUMERS) },
   { name: 'a zombie of each consumer', family: 'zombie', isShort: true, inject: becomeZombies },
   { name: 'scale a consumer', family: 'scale', inject: scale },
 ]

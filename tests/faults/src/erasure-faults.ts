@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErasureStoreName } from '@nextvisit/contracts'
-import type { ConsumerName, UserConsumerName } from '@nextvisit/services'
+import type { ConsumerName } from '@nextvisit/services'
 import { failFoldOf } from '@nextvisit/testing/black-box'
-import { CONSUMER_NAMES } from './campaign-stack.ts'
+import { FOLDING_CONSUMERS, type FoldingConsumer } from './campaign-stack.ts'
 import { beginErasure, endOf, type Erasing, type Missing, named, newNames, reaches } from './erasing.ts'
 import { erasureRaces } from './erasure-races.ts'
 import { type Fault, type Injected, nothingToHeal } from './fault.ts'
@@ -15,7 +15,7 @@ import { ends, freezes, type PartName } from './process-faults.ts'
  */
 
 const ERASER = 'user-eraser'
-const EVERY_CONSUMER: readonly ConsumerName[] = [...CONSUMER_NAMES, ERASER]
+const EVERY_CONSUMER: readonly ConsumerName[] = [...FOLDING_CONSUMERS, ERASER]
 /** A kill strikes right after a request, and in other erasures once one of these stores has finished. */
 const STEPS: readonly ErasureStoreName[] = ['user-events', 'user-projector', 'redis', 'user-keys']
 const STEP_WITHIN_MS = 60_000
@@ -108,10 +108,10 @@ function freezesUntilNamed({
   }
 }
 
-const doesNotAnswer = (store: UserConsumerName): Missing => ({ store, because: 'does not answer' })
+const doesNotAnswer = (store: FoldingConsumer): Missing => ({ store, because: 'does not answer' })
 
 const FREEZES: readonly Freeze[] = [
-  ...CONSUMER_NAMES.map((part) => ({ part, missing: doesNotAnswer(part) })),
+  ...FOLDING_CONSUMERS.map((part) => ({ part, missing: doesNotAnswer(part) })),
   { part: ERASER, missing: 'unread' },
   // The work that is left after `redis` is that of the keys.
   {

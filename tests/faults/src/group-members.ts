@@ -1,7 +1,7 @@
 import { AssignerProtocol } from 'kafkajs'
 import type { ConsumerName } from '@nextvisit/services'
 import type { CampaignStack } from './campaign-stack.ts'
-import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
+import { kafkaOf, topicOf } from './kafka-of.ts'
 
 export interface GroupMember {
   readonly memberId: string
@@ -13,7 +13,7 @@ export interface GroupMember {
 export async function membersOf(
   stack: CampaignStack,
   consumer: ConsumerName,
-  topic = USER_EVENTS,
+  topic = topicOf(consumer),
 ): Promise<readonly GroupMember[]> {
   const admin = kafkaOf(stack).admin()
   await admin.connect()

@@ -1,9 +1,16 @@
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
 import kafkajs, { Kafka, logLevel } from 'kafkajs'
+import type { ConsumerName } from '@nextvisit/services'
 import type { CampaignStack } from './campaign-stack.ts'
 
 export const USER_EVENTS = 'user-events'
+
+/** Returns the topic that a consumer folds. */
+export function topicOf(consumer: ConsumerName): string {
+  if (consumer === 'user-eraser') return 'erasures'
+  return consumer === 'answer-collector' ? 'form-events' : USER_EVENTS
+}
 
 // The log may have compressed batches that the services cannot decode. The campaign reads past them.
 const compress = promisify(zstdCompress)

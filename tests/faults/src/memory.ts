@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CONSUMER_NAMES, type CampaignStack } from './campaign-stack.ts'
+import { FOLDING_CONSUMERS, type CampaignStack } from './campaign-stack.ts'
 
-const SERVICES = ['gateway', ...CONSUMER_NAMES]
+const SERVICES = ['gateway', ...FOLDING_CONSUMERS]
 const COLLECTED_AFTER_MS = 500
 /** Metrics of a process' memory: objects in the heap, and buffers outside it. */
 const MEMORY_METRICS = /^nodejs_(?:heap_size_used|external_memory)_bytes\{.*\} (\S+)$/gm

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CONSUMER_NAMES } from './campaign-stack.ts'
+import { FOLDING_CONSUMERS } from './campaign-stack.ts'
 import type { Fault } from './fault.ts'
 import { queryRows } from './query-rows.ts'
 
@@ -17,7 +17,7 @@ const terminateConnections: Fault['inject'] = async ({ stack }) => {
   const healed = new AbortController()
   const terminate = async (): Promise<void> => {
     while (!healed.signal.aborted) {
-      const asked = await Promise.allSettled(CONSUMER_NAMES.map((consumer) => queryRows(stack, consumer, TERMINATE)))
+      const asked = await Promise.allSettled(FOLDING_CONSUMERS.map((consumer) => queryRows(stack, consumer, TERMINATE)))
       // A failed statement terminated nothing; the next round tries again.
       ended += asked.flatMap((result) => (result.status === 'fulfilled' ? result.value : [])).length
       await sleep(EVERY_MS)

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { eventually } from '@nextvisit/testing/black-box'
-import type { ConsumerName, UserConsumerName } from '@nextvisit/services'
-import { CONSUMER_NAMES, type CampaignStack } from './campaign-stack.ts'
+import type { ConsumerName } from '@nextvisit/services'
+import { type CampaignStack, FOLDING_CONSUMERS, type FoldingConsumer } from './campaign-stack.ts'
 import { afterCommitOf } from './commits-of.ts'
 import { longOutage, OUTAGE_MS } from './long-outage.ts'
 import { type Fault, type Injected, nothingToHeal, type FaultContext } from './fault.ts'
 
-const PARTS = ['gateway', ...CONSUMER_NAMES, 'kafka', 'postgres', 'redis'] as const
+const PARTS = ['gateway', ...FOLDING_CONSUMERS, 'kafka', 'postgres', 'redis'] as const
 export type PartName = (typeof PARTS)[number] | ConsumerName
 
 const BACK_WITHIN_MS = 60_000
@@ -17,7 +17,7 @@ const HEAVY_PER_SECOND = { refused: 60, taken: 8 }
 
 const pidOf = (stack: CampaignStack, name: string): number | undefined => stack.processes().get(name)?.pid
 
-const isConsumer = (name: PartName): name is UserConsumerName => CONSUMER_NAMES.some((consumer) => consumer === name)
+const isConsumer = (name: PartName): name is FoldingConsumer => FOLDING_CONSUMERS.some((consumer) => consumer === name)
 
 /**
  * Ends a process with a signal. The supervisor replaces the process. `duringCommits`: a consumer ends while it commits, or the
@@ -114,7 +114,7 @@ export const rollingRestart: Fault = {
   family: 'rolling restart',
   mayRefuse: true,
   inject: async (context) => {
-    const services = ['gateway', ...CONSUMER_NAMES, 'user-eraser'] as const
+    const services = ['gateway', ...FOLDING_CONSUMERS, 'user-eraser'] as const
     const witnesses: (string | undefined)[] = []
     for (const name of services) {
       const { witness } = await ends(name, 'SIGTERM')(context)
@@ -131,7 +131,7 @@ export const rollingRestart: Fault = {
 export const processFaults: readonly Fault[] = [
   // `pnpm test` kills Postgres in an erasure (erasure-faults.ts).
   ...named('kill', PARTS, ['gateway', 'form-trigger-evaluator', 'kafka'], (name) => ends(name, 'SIGKILL')),
-  ...named('terminate', ['gateway', ...CONSUMER_NAMES], [], (name) => ends(name, 'SIGTERM')),
+  ...named('terminate', ['gateway', ...FOLDING_CONSUMERS], [], (name) => ends(name, 'SIGTERM')),
   ...named('freeze', ['gateway'], [], (name) => freezes(name, FREEZE_MS)),
   ...named('freeze', ['kafka'], [], (name) => longOutage(freezes(name, OUTAGE_MS), HEAVY_PER_SECOND.refused)),
   ...named('freeze', ['postgres', 'redis'], [], (name) => longOutage(freezes(name, OUTAGE_MS), HEAVY_PER_SECOND.taken)),

@@ -1,21 +1,20 @@
 import { Client } from 'pg'
-import type { UserConsumerName } from '@nextvisit/services'
-import type { CampaignStack } from './campaign-stack.ts'
+import type { CampaignStack, FoldingConsumer } from './campaign-stack.ts'
 
 /** Connects to a consumer's schema with its role. The caller ends the connection. */
-export async function connectTo({ readModels }: CampaignStack, consumer: UserConsumerName): Promise<Client> {
-  const model = readModels.get(consumer)
-  const client = new Client({ connectionString: model?.url ?? '', connectionTimeoutMillis: 10_000 })
+export async function connectTo({ schemas }: CampaignStack, consumer: FoldingConsumer): Promise<Client> {
+  const own = schemas.get(consumer)
+  const client = new Client({ connectionString: own?.url ?? '', connectionTimeoutMillis: 10_000 })
   client.on('error', () => {})
   await client.connect()
-  await client.query(`SET search_path TO ${client.escapeIdentifier(model?.schema ?? '')}`)
+  await client.query(`SET search_path TO ${client.escapeIdentifier(own?.schema ?? '')}`)
   return client
 }
 
 /** Runs one statement in a consumer's schema, on a new connection. */
 export async function queryRows<Row extends object>(
   stack: CampaignStack,
-  consumer: UserConsumerName,
+  consumer: FoldingConsumer,
   sql: string,
 ): Promise<Row[]> {
   const client = await connectTo(stack, consumer)

@@ -7,10 +7,24 @@ export interface RecordedCall extends LedgerEntry {
   readonly route: Request['route']
   readonly sentAt: number
   readonly elapsedMs: number
+  /** The form in the answer of a visit. */
+  readonly offer?: Offer
+}
+
+/** A form that a visit got, as answers name it. */
+export interface Offer {
+  readonly offerId: string
+  readonly formId: string
+  readonly revision: number
 }
 
 export interface Request {
-  readonly route: '/v2/admin/identify-user' | '/v2/admin/track-event' | '/v2/sdk/identify-user' | '/v2/sdk/track-event'
+  readonly route:
+    | '/v2/admin/identify-user'
+    | '/v2/admin/track-event'
+    | '/v2/sdk/identify-user'
+    | '/v2/sdk/track-event'
+    | '/v2/sdk/answers'
   readonly body: Readonly<Record<string, unknown>> & { readonly userName: string }
   readonly idempotencyKey?: string
 }
@@ -44,6 +58,7 @@ export function createRecordingClient(gatewayUrl: string): RecordingClient {
         keyed,
         ...(typeof eventName === 'string' && { eventName }),
         ...eventAnswerOf(answer),
+        ...offerIn(answer),
         ...known,
       }
       calls.push(call)
@@ -62,4 +77,12 @@ function eventAnswerOf({
     ...(typeof newEvent === 'boolean' && { newEvent }),
     ...(triggersEvaluated === true && typeof formsQueued === 'number' && { formsQueued }),
   }
+}
+
+function offerIn({ nextFeedback }: GatewayAnswer['answer']): Pick<RecordedCall, 'offer'> {
+  if (typeof nextFeedback !== 'object' || nextFeedback === null) return {}
+  const { offerId, formId, revision } = nextFeedback as Partial<Offer>
+  return offerId !== undefined && formId !== undefined && revision !== undefined
+    ? { offer: { offerId, formId, revision } }
+    : {}
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { eventually, runPacedLoad } from '@nextvisit/testing/black-box'
-import type { RecordingClient, Request } from './recording-client.ts'
+import type { Offer, RecordingClient, Request } from './recording-client.ts'
 import type { CampaignProject } from './campaign-projects.ts'
 import type { Random } from './seeded-random.ts'
 
@@ -21,7 +21,8 @@ interface TrafficOptions {
 export interface Mix {
   /** Users of each project. */
   readonly users: number
-  readonly requestOf: (userName: string, random: Random) => Request
+  /** `offer`: the last form that the user got. */
+  readonly requestOf: (userName: string, random: Random, offer?: Offer) => Request
 }
 
 /** Requests of random users. Some have an `Idempotency-Key` and are retried if they fail. */
@@ -37,12 +38,16 @@ interface Traffic {
 export function createTraffic({ client, projects, random, perSecond, mix = EVERYTHING }: TrafficOptions): Traffic {
   const stopping = new AbortController()
   let running: Promise<unknown> = Promise.resolve()
+  const offers = new Map<string, Offer>()
 
   const sendOne = async (): Promise<void> => {
     const project = random.oneOf(projects)
     const keyed = random.between(0, 4) === 0 ? { idempotencyKey: randomUUID() } : {}
-    const request = { ...mix.requestOf(nameOf(random.between(0, mix.users - 1)), random), ...keyed }
-    const { status } = await client.send(project, request)
+    const userName = nameOf(random.between(0, mix.users - 1))
+    const user = `${project.organization}/${project.project}/${userName}`
+    const request = { ...mix.requestOf(userName, random, offers.get(user)), ...keyed }
+    const { status, offer } = await client.send(project, request)
+    if (offer) offers.set(user, offer)
     const hasFailed = status === undefined || status >= 500
     if (hasFailed && request.idempotencyKey !== undefined) await client.send(project, request)
   }
@@ -70,11 +75,12 @@ export function createTraffic({ client, projects, random, perSecond, mix = EVERY
 
 const nameOf = (user: number): string => `user-${user}`
 
-/** A mix of identifies, tracked events and visits. */
+/** A mix of identifies, tracked events, visits and answers. */
 const EVERYTHING: Mix = { users: 25, requestOf: randomRequest }
 
-function randomRequest(userName: string, random: Random): Request {
-  const kind = random.between(0, 9)
+function randomRequest(userName: string, random: Random, offer?: Offer): Request {
+  const kind = random.between(0, 10)
+  if (kind === 10) return randomAnswers(userName, random, offer)
   const isSdk = kind % 2 === 1
   if (kind >= 5) {
     const eventName = random.oneOf(EVENTS)
@@ -84,6 +90,17 @@ function randomRequest(userName: string, random: Random): Request {
   }
   const body = { userName, userAttributes: randomTraits(random) }
   return { route: isSdk ? '/v2/sdk/identify-user' : '/v2/admin/identify-user', body }
+}
+
+/** Answers the last form of the user, or one that the user never got. */
+function randomAnswers(userName: string, random: Random, offer = unknownOffer()): Request {
+  const status = random.oneOf(['partial', 'finished', 'dismissed'])
+  const answers = { score: random.between(0, 10), ...(random.between(0, 1) === 1 && { reason: `${random.next()}` }) }
+  return { route: '/v2/sdk/answers', body: { userName, ...offer, answers, status } }
+}
+
+function unknownOffer(): Offer {
+  return { offerId: randomUUID(), formId: 'always', revision: 1 }
 }
 
 /** Increments reveal lost and doubled records; sets reveal a wrong order. */
