@@ -13,6 +13,7 @@ import { createCostLoad } from './cost/cost-loads.ts'
 import { COST_HELP, type CostOptions, readCostOptions } from './cost/cost-options.ts'
 import { costTables } from './cost/cost-tables.ts'
 import { identifyUsers, measureIdle, measureLoad, measureMemoryAfterLoad, warmUp } from './cost/measure-cost.ts'
+import { showForms } from './cost/show-forms.ts'
 import { openStackProbe } from './cost/stack-probe.ts'
 
 const WORKSPACE = path.resolve(import.meta.dirname, '../benchmark-workspace.yaml')
@@ -46,7 +47,7 @@ async function measure({ loads, rates, seconds, records }: CostOptions): Promise
     const idleCores = await measureIdle(stack, seconds)
     const measured: Record<string, Record<string, LoadFigures>> = {}
     for (const name of loads) {
-      const load = createCostLoad(name, stack)
+      const load = createCostLoad(name, stack, name === 'answers' ? await showForms(stack) : [])
       const figures: Record<string, LoadFigures> = {}
       say(`${name}: warming up …`)
       await warmUp(stack, probe, load)

@@ -1,6 +1,6 @@
 import { requestBytes } from '../load/request-bytes.ts'
 
-export const LOADS = ['events', 'properties', 'identifies', 'visits', 'forms', 'batches'] as const
+export const LOADS = ['events', 'properties', 'identifies', 'visits', 'forms', 'batches', 'answers'] as const
 export type LoadName = (typeof LOADS)[number]
 
 /** Requests of one kind, for all users in turn. */
@@ -10,6 +10,14 @@ export interface CostLoad {
   readonly eventsPerRequest: number
   /** Text in the body of every timely answer; other answers count as late. */
   readonly expected: string
+}
+
+/** A form that a user got, as answers name it. */
+export interface ShownForm {
+  readonly userName: string
+  readonly offerId: string
+  readonly formId: string
+  readonly revision: number
 }
 
 interface LoadTarget {
@@ -29,6 +37,7 @@ const ROUTES = {
   visits: '/v2/sdk/identify-user',
   forms: '/v2/admin/track-event',
   batches: '/v2/admin/batch',
+  answers: '/v2/sdk/answers',
 }
 const EXPECTED = {
   events: '"triggersEvaluated":true',
@@ -37,12 +46,19 @@ const EXPECTED = {
   visits: '"userId"',
   forms: '"formsQueued":1',
   batches: '"status":202',
+  answers: '"status":"partial"',
 }
 
-/** Prepares the requests of a load, so that sending them costs little. */
-export function createCostLoad(name: LoadName, { gatewayUrl, keys }: LoadTarget): CostLoad {
-  const apiKey = name === 'visits' ? keys.sdk : keys.admin
-  const requests = bodiesOf(name).map((body) => requestBytes({ url: gatewayUrl, route: ROUTES[name], apiKey, body }))
+/** Prepares the requests of a load, so that sending them costs little. `shown`: for answers. */
+export function createCostLoad(
+  name: LoadName,
+  { gatewayUrl, keys }: LoadTarget,
+  shown: readonly ShownForm[] = [],
+): CostLoad {
+  const apiKey = ['visits', 'answers'].includes(name) ? keys.sdk : keys.admin
+  const requests = bodiesOf(name, shown).map((body) =>
+    requestBytes({ url: gatewayUrl, route: ROUTES[name], apiKey, body }),
+  )
   let sent = 0
   return {
     next: () => requests[sent++ % requests.length] ?? Buffer.alloc(0),
@@ -52,7 +68,7 @@ export function createCostLoad(name: LoadName, { gatewayUrl, keys }: LoadTarget)
 }
 
 /** Returns one round of requests. Consecutive requests have different users. */
-function bodiesOf(name: LoadName): object[] {
+function bodiesOf(name: LoadName, shown: readonly ShownForm[]): object[] {
   switch (name) {
     case 'events':
       // Without properties: the gateway drops `note`, which only makes the body as long as that of `properties`.
@@ -65,7 +81,7 @@ function bodiesOf(name: LoadName): object[] {
       }))
     case 'batches':
       // The same events, in batches.
-      return inBatches(bodiesOf('events').map((body) => ({ type: 'track', ...body })))
+      return inBatches(bodiesOf('events', []).map((body) => ({ type: 'track', ...body })))
     case 'identifies':
       // Each round sets another value, so that each request saves a change.
       return ['free', 'pro'].flatMap((plan) =>
@@ -77,6 +93,9 @@ function bodiesOf(name: LoadName): object[] {
       return Array.from({ length: SURVEYS }, (_, survey) =>
         forEveryUser((userName) => ({ userName, eventName: `Survey ${survey}`, note: 'x'.repeat(200) })),
       ).flat()
+    case 'answers':
+      // Each round gives another score, so that each request saves a change.
+      return [3, 9].flatMap((score) => shown.map((form) => ({ ...form, answers: { score }, status: 'partial' })))
   }
 }
 

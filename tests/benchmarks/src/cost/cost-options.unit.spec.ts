@@ -3,7 +3,7 @@ import { readCostOptions } from './cost-options.ts'
 
 it('the cost benchmark measures everything by default', () => {
   expect(readCostOptions([])).toEqual({
-    loads: ['events', 'properties', 'identifies', 'visits', 'forms', 'batches'],
+    loads: ['events', 'properties', 'identifies', 'visits', 'forms', 'batches', 'answers'],
     rates: [20, 100, 300, 'flat'],
     seconds: 10,
     records: 200_000,
