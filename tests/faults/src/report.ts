@@ -33,7 +33,7 @@ export function reportOf(results: readonly FaultResult[]): string {
 
 \`npx -y pnpm faults\` writes this page. [Run the fault tests](../guides/test.md#fault-tests) describes the command.
 
-Each fault strikes a whole stack that serves identify, track and visit requests in three projects. A witness proves that the fault struck.
+Each fault strikes a whole stack that serves identify, track, visit and answer requests in three projects. A witness proves that the fault struck.
 Faults on [leased room](../decisions/0017-room-is-leased-far-from-the-limit.md) add an organization with 200 events per second.
 After each fault, the [auditor](../../tools/audit) recomputes all read models from the log. It compares them with the live tables
 and with the answers that callers got. [Faults on erasures](../guides/test.md#fault-tests) also check the status and the users.
