@@ -158,6 +158,18 @@ describe('erasures', () => {
     ])
   })
 
+  it('leave the outcome of an answer whose key was destroyed before it was folded, without the answers', async () => {
+    const steps: ErasureStep[] = ['visit', 'event', 'answer', 'erasure'].map((what) => ({
+      ...ADA,
+      what: what as ErasureStep['what'],
+    }))
+    const { records, keptKeys } = tellErasures(steps, GATEWAY)
+    await fold(records.slice(0, 3), 3, { keys: keptKeys, sizes: [1] })
+    const told = (await given.outbox()).map(({ value }) => JSON.parse(value) as Readonly<Record<string, unknown>>)
+    expect(told).toMatchObject([{ type: 'FormQueued' }, { type: 'FormAnswered', outcome: 'recorded', sealed: {} }])
+    expect(await given.db.$queryRaw(sql`SELECT FROM form_answers`)).toEqual([])
+  })
+
   it('let a gateway that waits for a record which they cover hear at once that there is no form', async () => {
     const steps: ErasureStep[] = [
       { ...ADA, what: 'erasure' },

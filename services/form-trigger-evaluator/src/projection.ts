@@ -31,6 +31,7 @@ import {
   countKeysOf,
   eventContextOf,
   idempotentRecordOf,
+  isClosed,
   queueErasedBy,
   type StepTaken,
   userKeyOf,
@@ -153,7 +154,7 @@ function evolveAnswerGiven(draft: Draft, record: Recorded<AnswerGiven>, context:
   user.answers = applyAnswer(user.answers, fact)
   if (context.mode === 'rebuild') return
   const outcome = recordAnswer(draft, user, record)
-  if (context.mode !== 'live' || outcome !== 'recorded' || fact.status !== 'finished') return
+  if (context.mode !== 'live' || outcome !== 'recorded' || fact.status !== 'finished' || isClosed(fact)) return
   evaluateRecord(draft, user, { record, trigger: answeredContextOf(fact) }, context)
 }
 

@@ -84,7 +84,7 @@ function openBatch<Fact extends AnyFact>(
 }
 
 /** The types whose clear members count without the sealed ones. */
-const COUNTED_CLOSED: ReadonlySet<string> = new Set(['EventTracked', 'FormAnswered'])
+const COUNTED_CLOSED: ReadonlySet<string> = new Set(['EventTracked', 'AnswerGiven', 'FormAnswered'])
 
 /** Returns the opened record, or the reason why it becomes a dead letter. */
 function openRecord<Fact extends AnyFact>(

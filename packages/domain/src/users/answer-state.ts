@@ -37,13 +37,19 @@ export const NO_ANSWERS: AnswerStates = new Map()
 
 /**
  * Applies an answer. `states` must contain every form of the user. Returns the same object if nothing changes: the offer was ended
- * before. Other states keep their identity.
+ * before, or the key of the answers is destroyed. Other states keep their identity.
  */
 export function applyAnswer(states: AnswerStates, fact: AnswerGiven): AnswerStates {
+  if (isClosed(fact)) return states
   const before = states.get(fact.formId)
   const after = nextState(before, fact)
   if (after === before) return states
   return withinLimit(new Map(states).set(fact.formId, after), fact.formId)
+}
+
+/** Returns true for an answer whose sealed members were not opened, whatever its type says. */
+export function isClosed(fact: AnswerGiven): boolean {
+  return 'sealed' in fact
 }
 
 /** A finished answer has the complete set of answers. Others add to the answers of the same offer. */

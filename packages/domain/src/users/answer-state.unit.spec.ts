@@ -46,6 +46,12 @@ function stateAfter(...facts: readonly AnswerGiven[]) {
 }
 
 describe('the answers that conditions see', () => {
+  it('do not change by an answer whose key is destroyed', () => {
+    const { answers: _, ...clear } = given({ score: 4 }, { status: 'finished' })
+    const closed = { ...clear, sealed: { key: FIRST, bytes: '' } } as unknown as AnswerGiven
+    expect(applyAnswer(NO_ANSWERS, closed)).toBe(NO_ANSWERS)
+  })
+
   it('are merged by element while a form is partially answered', () => {
     const state = stateAfter(given({ score: 4, plan: 'monthly' }), given({ score: 5, stars: 2 }, { after: 1 }))
     expect(state).toEqual({
