@@ -43,6 +43,9 @@ export const API_ROUTES = {
 
   listForms: { method: 'GET', path: 'forms/:organization/:project' },
   readForm: { method: 'GET', path: 'forms/:organization/:project/:formId' },
+  readFormResults: { method: 'GET', path: 'forms/:organization/:project/:formId/results' },
+  readFormAnswers: { method: 'GET', path: 'forms/:organization/:project/:formId/answers' },
+  revealFormAnswers: { method: 'POST', path: 'forms/:organization/:project/:formId/answers/reveal' },
   readFormQueue: { method: 'GET', path: 'forms/:organization/:project/:formId/queue' },
   readFormContent: { method: 'GET', path: 'forms/:organization/:project/:formId/content' },
   readSimulation: { method: 'GET', path: 'simulation' },

@@ -32,3 +32,6 @@ const LATE_AFTER_S = 10
 export function isLate(lagSeconds: number | null): boolean {
   return lagSeconds !== null && lagSeconds > LATE_AFTER_S
 }
+
+/** Periods of results in UTC days, today included. */
+export const RESULT_DAYS = ['7', '30', '90', 'all'] as const

@@ -1,6 +1,5 @@
 import {
   type Form,
-  type FormStep,
   type FormStepCounts,
   type FormStepsAnswer,
   GateReason,
@@ -8,12 +7,12 @@ import {
 } from '@nextvisit/contracts'
 import { reasonInWords } from '@nextvisit/domain'
 import type { Answer } from '../api-routes.ts'
-import type { FormSummary } from './api.ts'
+import type { FormSummary, ListedForm, StoppedBy } from './api.ts'
 
 const HOUR_MS = 3_600_000
 
 /** Counts of one process of the evaluator; undefined: it does not answer. */
-type ProcessSteps = FormStepsAnswer | undefined
+export type ProcessSteps = FormStepsAnswer | undefined
 
 /** Returns the counted part of the last `hours`; undefined if no process answers. */
 export function periodOf(
@@ -29,23 +28,13 @@ export function periodOf(
 }
 
 /** Adds up the counts of all processes for the form at this index of the question. */
-export function figuresOf(processes: readonly ProcessSteps[], index: number): FormSummary['figures'] {
+export function stoppedOf(processes: readonly ProcessSteps[], index: number): StoppedBy {
   const all: readonly FormStepCounts[] = processes.flatMap((steps) => steps?.forms[index] ?? [])
-  const sum = (step: FormStep): number => all.reduce((total, counts) => total + (counts[step] ?? 0), 0)
-  const stopped = GateReason.options
+  const sum = (reason: GateReason): number => all.reduce((total, counts) => total + (counts[reason] ?? 0), 0)
+  return GateReason.options
     .map((reason) => ({ reason, words: reasonInWords(reason), count: sum(reason) }))
     .filter(({ count }) => count > 0)
     .toSorted((one, other) => other.count - one.count)
-  const queued = sum('queued')
-  return {
-    matched: queued + stopped.reduce((total, { count }) => total + count, 0),
-    queued,
-    offered: sum('offered'),
-    delivered: sum('delivered'),
-    expired: sum('expired'),
-    cancelled: sum('cancelled'),
-    stopped,
-  }
 }
 
 /** Returns the reason why a form can or cannot be queued now. */
@@ -56,28 +45,12 @@ export function stateOf(form: Form | undefined, nowMs: number): FormSummary['sta
   return form.endsAt !== undefined && Date.parse(form.endsAt) <= nowMs ? 'over' : 'live'
 }
 
+/** Describes a form of the workspace file. `form` undefined: it is not there. */
+export function listedForm(formId: string, form: Form | undefined, nowMs: number): ListedForm {
+  return { formId, name: form?.name ?? null, state: stateOf(form, nowMs) }
+}
+
 /** Returns the open rows of the form at this index of the question. */
 export function openOf({ forms }: OpenCountsAnswer, index: number): FormSummary['open'] {
   return forms[index] ?? { count: 0, isMore: false, oldestAt: null }
-}
-
-interface FormParts {
-  readonly formId: string
-  /** undefined: not in the workspace. */
-  readonly form: Form | undefined
-  readonly processes: readonly ProcessSteps[]
-  readonly open: OpenCountsAnswer
-  /** Index of the form in the question. */
-  readonly index: number
-  readonly nowMs: number
-}
-
-export function formSummaryOf({ formId, form, processes, open, index, nowMs }: FormParts): FormSummary {
-  return {
-    formId,
-    name: form?.name ?? null,
-    state: stateOf(form, nowMs),
-    figures: figuresOf(processes, index),
-    open: openOf(open, index),
-  }
 }

@@ -1,28 +1,20 @@
 import { Form } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
-import { figuresOf, periodOf, stateOf } from './form-summary.ts'
+import { periodOf, stateOf, stoppedOf } from './form-summary.ts'
 
 const [EARLY, LATE] = ['2026-11-22T10:00:00.000Z', '2026-11-23T09:30:00.000Z']
 
-describe('figuresOf', () => {
+describe('stoppedOf', () => {
   it('adds up processes, and sorts gates by how often they stopped the form', () => {
     const processes = [
-      { since: EARLY, forms: [{}, { queued: 4, delivered: 3, 'too-soon': 1, 'not-in-audience': 2 }] },
+      { since: EARLY, forms: [{}, { 'too-soon': 1, 'not-in-audience': 2 }] },
       undefined,
-      { since: LATE, forms: [{ queued: 100 }, { queued: 1, 'not-in-audience': 5, expired: 2 }] },
+      { since: LATE, forms: [{ 'too-soon': 100 }, { 'not-in-audience': 5 }] },
     ]
-    expect(figuresOf(processes, 1)).toEqual({
-      matched: 13,
-      queued: 5,
-      offered: 0,
-      delivered: 3,
-      expired: 2,
-      cancelled: 0,
-      stopped: [
-        { reason: 'not-in-audience', words: 'the user was not in the audience', count: 7 },
-        { reason: 'too-soon', words: 'the user has had the form too recently', count: 1 },
-      ],
-    })
+    expect(stoppedOf(processes, 1)).toEqual([
+      { reason: 'not-in-audience', words: 'the user was not in the audience', count: 7 },
+      { reason: 'too-soon', words: 'the user has had the form too recently', count: 1 },
+    ])
   })
 })
 

@@ -1,16 +1,19 @@
-import type { Form, FormStepsQuery, OpenFormRow, ProjectRef } from '@nextvisit/contracts'
+import type { CatalogProject } from '@nextvisit/catalog'
+import type { Form, FormDaysAnswer, FormResults, FormStepsQuery, OpenFormRow, ProjectRef } from '@nextvisit/contracts'
 import { treeInWords, triggerInWords } from '@nextvisit/domain'
 import { createInProject } from '../catalog/find-project.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { answered, serveApi } from '../http/api-route.ts'
+import { answered, type ApiResult, serveApi } from '../http/api-route.ts'
 import { formatCursor } from '../http/cursor.ts'
 import { maskFor, revealedName } from '../http/mask.ts'
-import type { Session } from '../http/sessions.ts'
-import { noAnswerOf } from '../services.ts'
-import { formsApi } from './api.ts'
+import { noAnswerOf, NOT_FOUND } from '../services.ts'
+import { answeredOffer } from './answered-offer.ts'
+import { type FormPath, formsApi, type FormSummary } from './api.ts'
 import { contentIn, createReadContent } from './form-content.ts'
+import { shownElements } from './form-results.ts'
 import { formSettingsOf } from './form-settings.ts'
-import { figuresOf, formSummaryOf, openOf, periodOf, stateOf } from './form-summary.ts'
+import { listedForm, openOf, periodOf, stoppedOf } from './form-summary.ts'
+import { dayOf, daysAfter, scoreTrends } from './score-trends.ts'
 import { shortened } from './shortened.ts'
 
 /** Maximum count of open forms: of each form of a list, and of a form alone. */
@@ -18,16 +21,28 @@ const COUNT_UP_TO_IN_LIST = 500
 const COUNT_UP_TO = 20_000
 const FORMS_A_PAGE = 50
 const ROWS_A_PAGE = 50
+const ANSWERS_A_PAGE = 50
+/** Hours of the gates in the list. */
+const HOURS_IN_LIST = 24
+/** Of removed forms in the list: a project with more forms shows the first ones. */
+const MAX_FUNNELS = 1_000
+/** No form is older. */
+const FIRST_DAY = '2020-01-01'
 const NO_EVALUATOR = noAnswerOf('form-trigger-evaluator')
+const NO_FUNNEL = {
+  funnel: { queued: 0, delivered: 0, started: 0, finished: 0, dismissed: 0, expired: 0 },
+  responseRate: null,
+}
+const NO_RESULTS: FormResults = { ...NO_FUNNEL, medianSecondsToAnswer: null, unmatched: 0, elements: [] }
+const NO_DAYS: FormDaysAnswer = { days: [] }
 
-export function createFormRoutes({
-  catalog,
-  contents,
-  evaluator,
-  evaluators,
-  projector,
-  nowMs,
-}: Pick<Dependencies, 'catalog' | 'contents' | 'evaluator' | 'evaluators' | 'projector' | 'nowMs'>) {
+type FormRoutesParts = Pick<
+  Dependencies,
+  'catalog' | 'contents' | 'collector' | 'evaluator' | 'evaluators' | 'projector' | 'nowMs'
+>
+
+export function createFormRoutes(parts: FormRoutesParts) {
+  const { catalog, contents, collector, evaluator, evaluators, projector, nowMs } = parts
   const inProject = createInProject(catalog)
   const readContent = createReadContent(contents)
   const readSteps = (query: FormStepsQuery, signal: AbortSignal) =>
@@ -38,34 +53,59 @@ export function createFormRoutes({
       }),
     )
 
-  /** Adds the userNames, as far as the projector answers. */
-  async function withNames(rows: readonly OpenFormRow[], project: ProjectRef, session: Session, signal: AbortSignal) {
-    const questions = rows.map(({ userId }) => ({ ...project, userId }))
+  /** Returns the userNames in the order of the users, as far as the projector answers. null: not known. */
+  async function namesOf(userIds: readonly string[], { organization, project }: ProjectRef, signal: AbortSignal) {
+    const questions = userIds.map((userId) => ({ organization, project, userId }))
     const read = await projector.readUserNames({ questions }, signal)
     const named = read.outcome === 'answered' ? read.answer.answers : []
-    return rows.map((row, index) => {
-      const { userName: shown } = maskFor(session, revealedName({ ...project, userId: row.userId }))
-      const userName = named[index]?.userName ?? null
-      return { ...row, userName: userName === null ? null : shown(userName) }
-    })
+    return userIds.map((_, index) => named[index]?.userName ?? null)
+  }
+
+  /** Reads the current content of a form. Without Kafka, elements have no words. */
+  async function contentOf(project: CatalogProject, formId: string) {
+    const current = await readContent(project, formId)
+    return current.outcome === 'answered' ? current.answer?.content : undefined
   }
 
   return serveApi(formsApi, {
-    listForms: inProject(async ({ config: { forms: all } }, { hours, find, page, ...path }, _session, signal) => {
+    listForms: inProject(async ({ config: { forms } }, { environment, find, page, ...path }, _session, signal) => {
+      const counted = await collector.readFormFunnels({ ...path, environment, limit: MAX_FUNNELS }, signal)
+      if (counted.outcome === 'refused') return counted
+      const byId = new Map(forms.map((form) => [form.id, form]))
+      const removed = counted.answer.forms
+        .filter(({ formId }) => !byId.has(formId))
+        .map(({ formId }) => ({ id: formId }))
+      const all = [...forms, ...removed]
       const wanted = all.filter(isNamed(find))
-      const shown = wanted.slice((page - 1) * FORMS_A_PAGE, page * FORMS_A_PAGE)
-      const query = { ...path, formIds: shown.map(({ id }) => id) }
-      const [processes, open] = await Promise.all([
-        readSteps({ ...query, hours }, signal),
+      const formIds = wanted.slice((page - 1) * FORMS_A_PAGE, page * FORMS_A_PAGE).map(({ id }) => id)
+      const query = { ...path, formIds }
+      const [processes, open, funnels] = await Promise.all([
+        readSteps({ ...query, hours: HOURS_IN_LIST }, signal),
         evaluator.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO_IN_LIST }, signal),
+        counted.answer.next === null
+          ? counted
+          : collector.readFormFunnels({ ...query, environment, limit: MAX_FUNNELS }, signal),
       ])
-      const period = periodOf(processes, hours, nowMs())
+      const period = periodOf(processes, HOURS_IN_LIST, nowMs())
       if (!period) return NO_EVALUATOR
       if (open.outcome === 'refused') return open
-      const parts = { processes, open: open.answer, nowMs: nowMs() }
+      if (funnels.outcome === 'refused') return funnels
+      const funnelOf = new Map(funnels.answer.forms.map((form) => [form.formId, form]))
+      const lines = formIds.map((formId, index): FormSummary => {
+        const { funnel, responseRate } = funnelOf.get(formId) ?? NO_FUNNEL
+        const listed = listedForm(formId, byId.get(formId), nowMs())
+        return {
+          ...listed,
+          funnel,
+          responseRate,
+          stopped: stoppedOf(processes, index),
+          open: openOf(open.answer, index),
+        }
+      })
       return answered({
         period,
-        forms: shown.map((form, index) => formSummaryOf({ ...parts, formId: form.id, form, index })),
+        isStale: funnels.answer.stale ?? false,
+        forms: lines,
         found: wanted.length,
         pageSize: FORMS_A_PAGE,
         total: all.length,
@@ -74,15 +114,57 @@ export function createFormRoutes({
     readForm: inProject(({ config }, { formId }) => {
       const form = config.forms.find(({ id }) => id === formId)
       return answered({
-        formId,
-        name: form?.name ?? null,
-        state: stateOf(form, nowMs()),
+        ...listedForm(formId, form, nowMs()),
         triggers: (form?.triggers ?? []).map(triggerInWords).map(shortened),
         audience: form?.audience ? shortened(treeInWords(form.audience)) : null,
         startsAt: parseInstant(form?.startsAt),
         endsAt: parseInstant(form?.endsAt),
         settings: form ? formSettingsOf(form, config) : [],
       })
+    }),
+    readFormResults: inProject(async (project, { days, ...query }, _session, signal) => {
+      const today = dayOf(nowMs())
+      const from = days === 'all' ? null : daysAfter(today, 1 - Number(days))
+      const to = daysAfter(today, 1)
+      const [content, ...read] = await Promise.all([
+        contentOf(project, query.formId),
+        collector.readFormResults({ ...query, ...(from !== null && { from }), to }, signal),
+        collector.readFormDays({ ...query, from: from ?? FIRST_DAY, to }, signal),
+      ])
+      const [results, byDay] = [orEmpty(read[0], NO_RESULTS), orEmpty(read[1], NO_DAYS)]
+      if (results.outcome === 'refused') return results
+      if (byDay.outcome === 'refused') return byDay
+      const { stale = false, elements, ...figures } = results.answer
+      return answered({
+        ...figures,
+        from,
+        to: today,
+        languages: content?.languages ?? [],
+        isStale: stale,
+        elements: shownElements(elements, content),
+        trends: scoreTrends(byDay.answer.days, from, today),
+      })
+    }),
+    readFormAnswers: inProject(async (project, query, session, signal) => {
+      const [content, page] = await Promise.all([
+        contentOf(project, query.formId),
+        collector.readFormAnswers({ ...query, limit: ANSWERS_A_PAGE }, signal),
+      ])
+      if (page.outcome === 'refused') return page
+      const { answers, next, stale = false } = page.answer
+      const userIds = answers.map(({ userId }) => userId)
+      const names = await namesOf(userIds, query, signal)
+      const mask = maskFor(session, nameOf(query))
+      return answered({
+        isMasked: mask.isMasked,
+        isStale: stale,
+        answers: answers.map((one, index) => answeredOffer(one, names[index] ?? null, content, mask)),
+        next,
+      })
+    }),
+    revealFormAnswers: inProject((_project, path, { revealed }) => {
+      revealed.add(nameOf(path))
+      return answered({})
     }),
     readFormQueue: inProject(async (_project, { formId, hours, after, ...path }, session, signal) => {
       const query = { ...path, formIds: [formId] }
@@ -96,11 +178,15 @@ export function createFormRoutes({
       if (open.outcome === 'refused') return open
       if (page.outcome === 'refused') return page
       const { rows, next } = page.answer
+      const userIds = rows.map(({ userId }) => userId)
+      const names = await namesOf(userIds, path, signal)
+      const shownName = ({ userId }: OpenFormRow, name: string | null) =>
+        name === null ? null : maskFor(session, revealedName({ ...path, userId })).userName(name)
       return answered({
-        figures: figuresOf(processes, 0),
+        stopped: stoppedOf(processes, 0),
         open: openOf(open.answer, 0),
         period,
-        rows: await withNames(rows, path, session, signal),
+        rows: rows.map((row, index) => ({ ...row, userName: shownName(row, names[index] ?? null) })),
         next: next && formatCursor(next.queuedAt, next.queuedId),
       })
     }),
@@ -112,7 +198,17 @@ export function createFormRoutes({
   })
 }
 
-function isNamed(text: string): (form: Form) => boolean {
+/** Replaces the refusal that nothing of a form was ever counted. */
+function orEmpty<Answer>(result: ApiResult<Answer>, empty: Answer): ApiResult<Answer> {
+  return result.outcome === 'refused' && result.error === NOT_FOUND ? answered(empty) : result
+}
+
+/** Name among the revealed data of a session. No user has such a name. */
+function nameOf({ organization, project, formId }: FormPath): string {
+  return `${organization}/${project}/answers to ${formId}`
+}
+
+function isNamed(text: string): (form: Pick<Form, 'id' | 'name'>) => boolean {
   const wanted = text.trim().toLowerCase()
   return ({ id, name = '' }) => id.includes(wanted) || name.toLowerCase().includes(wanted)
 }

@@ -27,8 +27,8 @@ import { Simulation } from '../simulation/simulation.tsx'
 import { TryIt } from '../try-it/try-it.tsx'
 import { FindUser } from '../users/find-user.tsx'
 import { User } from '../users/user.tsx'
-import { formSearchOf } from './form-search.ts'
-import { hoursOf, pageOf, text, whole } from './search-values.ts'
+import { environmentOf, formSearchOf } from './form-search.ts'
+import { pageOf, text, whole } from './search-values.ts'
 import { Shell } from './shell.tsx'
 
 /** `tz` is absent for local time. A type alias, because the router requires an index signature. */
@@ -116,7 +116,7 @@ const erasure = createRoute({
 })
 
 /** Type aliases, because the router requires an index signature. */
-type FormsSearch = Partial<ReturnType<typeof hoursOf> & ReturnType<typeof pageOf>> & {
+type FormsSearch = Partial<ReturnType<typeof environmentOf> & ReturnType<typeof pageOf>> & {
   readonly project?: string | undefined
   readonly find?: string | undefined
 }
@@ -129,7 +129,7 @@ const forms = createRoute({
   validateSearch: (search): FormsSearch => ({
     project: text(search['project']),
     find: text(search['find']),
-    ...hoursOf(search),
+    ...environmentOf(search),
     ...pageOf(search),
   }),
 })

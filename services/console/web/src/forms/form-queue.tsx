@@ -2,14 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { Fragment } from 'react'
 import type { Answer } from '../../../src/api-routes.ts'
+import type { FormPath } from '../../../src/forms/api.ts'
 import { pageQuery } from '../app/api.ts'
 import { figure } from '../components/figures.ts'
 import { EmptyCard } from '../components/notes.tsx'
 import { right, TableCard } from '../components/table-card.tsx'
 import { Time } from '../components/time.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
-import type { FormPath } from './form-path.ts'
-import { Funnel } from './funnel.tsx'
+import { percent } from './percent.ts'
 import { PeriodNote, PeriodSwitch } from './period.tsx'
 import { Share } from './share.tsx'
 import { Waiting } from './waiting.tsx'
@@ -33,10 +33,7 @@ export function FormQueue({ path, form }: FormQueueProps) {
               <PeriodNote period={queue.period} />
               <PeriodSwitch hours={hours} />
             </div>
-            <div className="columns">
-              <Funnel figures={queue.figures} />
-              <Gates figures={queue.figures} />
-            </div>
+            <Gates stopped={queue.stopped} />
             <Waiting form={queue} path={path} after={after} />
           </>
         )}
@@ -88,15 +85,14 @@ function Settings({
   )
 }
 
-function Gates({ figures: { matched, stopped } }: Pick<Answer<'readFormQueue'>, 'figures'>) {
+function Gates({ stopped }: Pick<Answer<'readFormQueue'>, 'stopped'>) {
   if (stopped.length === 0)
     return (
       <EmptyCard title="Gates that stopped it">
-        {matched === 0
-          ? 'No trigger of the form matched in this period, so no gate was checked.'
-          : 'None: every gate passed whenever a trigger matched.'}
+        None in this period: every gate passed whenever a trigger matched, or no trigger matched.
       </EmptyCard>
     )
+  const all = stopped.reduce((sum, { count }) => sum + count, 0)
   return (
     <TableCard title="Gates that stopped it" columns={['Reason', right('Times'), right('Share')]}>
       {stopped.map(({ reason, words, count }) => (
@@ -104,10 +100,10 @@ function Gates({ figures: { matched, stopped } }: Pick<Answer<'readFormQueue'>, 
           <th scope="row">
             {reason}
             <p className="quiet">{words}</p>
-            <Share value={count} of={matched} kind="off" />
+            <Share value={count} of={all} kind="off" />
           </th>
           <td className="right num">{figure(count)}</td>
-          <td className="right num">{figure((count / matched) * 100)} %</td>
+          <td className="right num">{percent(count, all)}</td>
         </tr>
       ))}
     </TableCard>

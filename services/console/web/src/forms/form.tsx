@@ -4,12 +4,16 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { pageQuery } from '../app/api.ts'
 import { WithAnswer } from '../components/with-answer.tsx'
 import { ProjectCrumbs } from '../components/with-project.tsx'
+import { Answers } from './answers.tsx'
 import { FormQueue } from './form-queue.tsx'
 import { FormState } from './form-state.tsx'
 import { Preview } from './preview.tsx'
+import { Results } from './results.tsx'
 
 const ROUTE = '/forms/$organization/$project/$formId'
 const TABS = [
+  { tab: 'results', label: 'Results' },
+  { tab: 'answers', label: 'Answers' },
   { tab: 'queue', label: 'Gates and queue' },
   { tab: 'preview', label: 'Preview' },
 ] as const
@@ -18,14 +22,14 @@ const TABS = [
 export function Form() {
   const path = useParams({ from: ROUTE })
   const { organization, project, formId } = path
-  const { tab = 'queue', hours } = useSearch({ from: ROUTE })
+  const { tab = 'results', environment } = useSearch({ from: ROUTE })
   const navigate = useNavigate()
   const query = useQuery(pageQuery('readForm', path))
   const { data } = query
   return (
     <>
       <ProjectCrumbs path={path}>
-        <Link to="/forms" search={{ project: `${organization}/${project}`, hours }}>
+        <Link to="/forms" search={{ project: `${organization}/${project}`, environment }}>
           Forms
         </Link>
       </ProjectCrumbs>
@@ -53,6 +57,12 @@ export function Form() {
                 </Tabs.Trigger>
               ))}
             </Tabs.List>
+            <Tabs.Content value="results">
+              <Results path={path} />
+            </Tabs.Content>
+            <Tabs.Content value="answers">
+              <Answers path={path} />
+            </Tabs.Content>
             <Tabs.Content value="queue">
               <FormQueue path={path} form={form} />
             </Tabs.Content>

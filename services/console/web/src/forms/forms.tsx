@@ -12,9 +12,11 @@ import { Time } from '../components/time.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../components/with-project.tsx'
 import { FormState, openCount } from './form-state.tsx'
-import { PeriodNote, PeriodSwitch } from './period.tsx'
+import { EnvironmentSwitch } from './environment-switch.tsx'
+import { ratio } from './percent.ts'
+import { PeriodNote } from './period.tsx'
 
-/** The forms of a project: counts of each step, the most frequent gate, and the number of waiting users. */
+/** The forms of a project: the funnel of each, the most frequent gate, and the number of waiting users. */
 export function Forms() {
   const { project: chosen } = useSearch({ from: '/forms' })
   return (
@@ -31,14 +33,14 @@ export function Forms() {
 
 function ProjectForms({ project }: { readonly project: ChosenProject }) {
   const navigate = useNavigate()
-  const { hours, find = '', page = 1 } = useSearch({ from: '/forms' })
-  const query = useQuery(pageQuery('listForms', { ...project.path, hours: hours === 1 ? '1' : '24', find, page }))
+  const { environment, find = '', page = 1 } = useSearch({ from: '/forms' })
+  const query = useQuery(pageQuery('listForms', { ...project.path, environment, find, page }))
   return (
     <>
       <search className="filters">
         <ProjectSelect
           {...project}
-          onChoose={(name) => void navigate({ to: '/forms', search: { project: name, hours } })}
+          onChoose={(name) => void navigate({ to: '/forms', search: { project: name, environment } })}
         />
         <label>
           Form
@@ -58,7 +60,7 @@ function ProjectForms({ project }: { readonly project: ChosenProject }) {
             }
           />
         </label>
-        <PeriodSwitch hours={hours} />
+        <EnvironmentSwitch environment={environment} />
       </search>
       <WithAnswer query={query} name="the forms">
         {(answer) => <List answer={answer} project={project} find={find} page={page} />}
@@ -74,7 +76,7 @@ interface ListProps {
   readonly page: number
 }
 
-function List({ answer: { forms, found, total, pageSize, period }, project, find, page }: ListProps) {
+function List({ answer: { forms, found, total, pageSize, period, isStale }, project, find, page }: ListProps) {
   if (forms.length === 0)
     return (
       <EmptyList title="Forms" things="forms" total={total}>
@@ -83,16 +85,17 @@ function List({ answer: { forms, found, total, pageSize, period }, project, find
     )
   return (
     <>
-      <PeriodNote period={period} />
+      {isStale && <p className="note">The answer collector lags, so the latest steps may be missing.</p>}
       <TableCard
         title={`Forms of ${project.name}`}
         columns={[
           'Form',
-          right('Matched'),
           right('Queued'),
           right('Delivered'),
-          right('Expired'),
-          'Top gate',
+          right('Started'),
+          right('Finished'),
+          right('Response rate'),
+          'Top gate, 24 hours',
           right('Waiting now'),
           'Oldest since',
         ]}
@@ -101,28 +104,30 @@ function List({ answer: { forms, found, total, pageSize, period }, project, find
           <Row key={form.formId} form={form} project={project} />
         ))}
       </TableCard>
+      <PeriodNote period={period} />
       <Pages page={page} hasNext={page * pageSize < found} total={`${found} forms`} />
     </>
   )
 }
 
 function Row({ form, project }: { readonly form: FormSummary; readonly project: ChosenProject }) {
-  const { formId, name, state, figures, open } = form
-  const { hours } = useSearch({ from: '/forms' })
-  const [worst] = figures.stopped
+  const { formId, name, state, funnel, responseRate, stopped, open } = form
+  const { environment } = useSearch({ from: '/forms' })
+  const [worst] = stopped
   return (
     <tr>
       <th scope="row">
-        <Link to="/forms/$organization/$project/$formId" params={{ ...project.path, formId }} search={{ hours }}>
+        <Link to="/forms/$organization/$project/$formId" params={{ ...project.path, formId }} search={{ environment }}>
           {formId}
         </Link>{' '}
         <FormState state={state} />
         {name && <p className="quiet">{name}</p>}
       </th>
-      <td className="right num">{figure(figures.matched)}</td>
-      <td className="right num">{figure(figures.queued)}</td>
-      <td className="right num">{figure(figures.delivered)}</td>
-      <td className="right num">{figure(figures.expired)}</td>
+      <td className="right num">{figure(funnel.queued)}</td>
+      <td className="right num">{figure(funnel.delivered)}</td>
+      <td className="right num">{figure(funnel.started)}</td>
+      <td className="right num">{figure(funnel.finished)}</td>
+      <td className="right num">{ratio(responseRate)}</td>
       <td>
         {worst ? (
           <>

@@ -23,14 +23,15 @@ export function PeriodSwitch({ hours }: { readonly hours: Hours }) {
   )
 }
 
-/** Origin of the figures, their start, and their gaps. */
+/** Origin of the counted gates, their start, and their gaps. */
 export function PeriodNote({ period }: { readonly period: Answer<'readFormQueue'>['period'] }) {
   const { since, completeSince, isWhole, processes, answering } = period
   return (
     <p className={isWhole ? 'quiet source' : 'note warning'}>
       <span>
-        Counted since <Time at={since} /> by {answering === 1 ? 'the evaluator' : `${answering} evaluators`}, in memory.
-        {!isWhole && ' It started then, so these figures do not include earlier forms.'}
+        Gates are counted since <Time at={since} /> by {answering === 1 ? 'the evaluator' : `${answering} evaluators`},
+        in memory.
+        {!isWhole && ' It started then, so these figures do not include earlier events.'}
         {completeSince > since && (
           <>
             {' '}

@@ -3,12 +3,12 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import type { Answer } from '../../../src/api-routes.ts'
+import type { FormPath } from '../../../src/forms/api.ts'
 import { apiQuery } from '../app/api.ts'
 import { EmptyNote } from '../components/notes.tsx'
 import { ShownForm } from '../components/shown-form.tsx'
 import { Switch, type SwitchProps } from '../components/switch.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
-import type { FormPath } from './form-path.ts'
 import { LanguageSelect } from './language-select.tsx'
 
 const ROUTE = '/forms/$organization/$project/$formId'
@@ -58,7 +58,7 @@ function Shown({ formId, content: { revision, languages, language, localized } }
   }, [formId, revision, language, localized])
   return (
     <>
-      <div className="filters">
+      <div className="filters results">
         <LanguageSelect languages={languages} chosen={language} />
         <Switch
           label="Width"

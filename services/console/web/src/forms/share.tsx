@@ -1,8 +1,8 @@
 interface ShareProps {
   readonly value: number
   readonly of: number
-  /** `on`: on the way to the user. `off`: stopped. */
-  readonly kind: 'on' | 'off'
+  /** `on`: on the way to the user. `off`: stopped. Others: groups of scores. */
+  readonly kind: 'on' | 'off' | 'promoters' | 'passives' | 'detractors'
 }
 
 /** Bar beside a number. Drawn as SVG because the Content-Security-Policy allows no inline styles. */

@@ -64,7 +64,10 @@ export function Exchange({ answer }: { readonly answer: TryAnswer }) {
       <h3>
         Answer <span className={`pill ${status < 400 ? 'delivered' : 'expired'}`}>{status}</span>
       </h3>
-      <pre>{indented(body)}</pre>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must reach the scroll bar */}
+      <pre className="answer" tabIndex={0}>
+        {indented(body)}
+      </pre>
       <Meaning answer={answer} />
     </>
   )
