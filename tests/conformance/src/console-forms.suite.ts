@@ -1,10 +1,30 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Page } from '@nextvisit/testing/browser'
 import { expect, it } from 'vitest'
-import { EMPTY_PROJECT, faultsOf, find, openPath, signIn, theConsole, tryAsUser } from './console-pages.ts'
+import {
+  consoleStack,
+  EMPTY_PROJECT,
+  faultsOf,
+  find,
+  openPath,
+  signIn,
+  theConsole,
+  tryAsUser,
+} from './console-pages.ts'
 
 const FORM = 'nps-after-checkout'
 const FORM_PATH = `forms/demo/shop/${FORM}`
 
-/** Describes the figures of forms over all users, and their waiting users. */
+const REASON = '<img src=x onerror=alert(1)> too slow'
+
+/** Returns the count of a step in the funnel; undefined while it loads. */
+async function countOf(page: Page, step: string): Promise<number | undefined> {
+  const counts = await page.getByRole('listitem').filter({ hasText: step }).locator('.count').allTextContents()
+  return counts[0] === undefined ? undefined : Number(counts[0])
+}
+
+/** Describes results, answers and previews of forms, and their waiting users. */
 export function describeConsoleForms(): void {
   it('leads from an event that queued nothing to the reason', async () => {
     const page = await signIn(theConsole().token)
@@ -40,16 +60,17 @@ export function describeConsoleForms(): void {
     await page.getByRole('link', { name: 'Forms', exact: true }).click()
     const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: FORM }) })
     await row.getByText('not-in-audience').waitFor()
+    // The queued form belongs to a test key.
+    await page.getByRole('button', { name: 'Test' }).click()
     expect(await faultsOf(page)).toEqual([])
     await row.getByRole('link', { name: FORM }).click()
 
-    const funnel = page.getByRole('listitem').filter({ hasText: 'a trigger of the form matched' })
-    await funnel.waitFor()
-    expect(Number(await funnel.locator('.count').textContent())).toBeGreaterThanOrEqual(2)
+    await expect.poll(() => countOf(page, 'Queued'), { timeout: 30_000 }).toBeGreaterThanOrEqual(1)
+    await page.getByRole('tab', { name: 'Gates and queue' }).click()
     await page.getByRole('row').filter({ hasText: 'the user was not in the audience' }).waitFor()
     await page.getByText('event checkout_completed', { exact: true }).waitFor()
     await page.getByText('whenever a trigger matches').waitFor()
-    await page.getByText('Counted since').waitFor()
+    await page.getByText('Gates are counted since').waitFor()
     expect(await faultsOf(page)).toEqual([])
     await page.getByRole('link', { name: 'forms-waits' }).click()
     await page.getByRole('heading', { name: 'forms-waits' }).waitFor()
@@ -58,19 +79,66 @@ export function describeConsoleForms(): void {
     expect(page.url()).toContain('tab=forms')
   })
 
-  it('keeps the period and the search of the forms in the address', async () => {
+  it('answers a form in Try it, and shows the answer in the results, alone, and the form in each language', async () => {
+    const page = await signIn(theConsole().token)
+    await tryAsUser(page, 'forms-answers')
+    await page.getByRole('button', { name: 'Track' }).click()
+    await page.getByText('"formsQueued": 1').waitFor()
+    await page.getByRole('button', { name: 'Visit' }).click()
+    await page.getByRole('radio', { name: '3', exact: true }).check()
+    await page.getByLabel('How could we improve?').fill(REASON)
+    expect(await faultsOf(page)).toEqual([])
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('Thank you.', { exact: true }).waitFor()
+    expect(await page.evaluate('sessionStorage.length')).toBe(0)
+
+    await page.getByRole('link', { name: `Results of ${FORM}` }).click()
+    await expect.poll(() => countOf(page, 'Finished'), { timeout: 30_000 }).toBe(1)
+    const question = page.getByRole('region', { name: 'How likely are you to recommend us?' })
+    await question.getByText('−100', { exact: true }).first().waitFor()
+    await question.getByRole('row', { name: '3 1 100 %' }).waitFor()
+    await question.getByText('As a table').click()
+    await question.getByRole('img', { name: /^−100 on \d{4}-/ }).waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    // Test answers are apart.
+    await page.getByRole('button', { name: 'Production' }).click()
+    await expect.poll(() => countOf(page, 'Finished')).toBe(0)
+    await page.getByRole('button', { name: 'Test' }).click()
+    await page.getByLabel('Language').selectOption('English (en)')
+    await expect.poll(() => countOf(page, 'Finished')).toBe(1)
+
+    await page.getByRole('tab', { name: 'Answers' }).press('Enter')
+    const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'forms-answers' }) })
+    await expect.poll(() => row.getByRole('definition').allTextContents()).toEqual(['3', REASON])
+    expect(await faultsOf(page)).toEqual([])
+
+    await page.getByRole('tab', { name: 'Preview' }).click()
+    await page.getByLabel('Language').selectOption('German (de)')
+    await page.getByRole('group', { name: /^Wie wahrscheinlich/ }).waitFor()
+    await page.getByRole('button', { name: 'Narrow' }).click()
+    expect((await page.locator('nextvisit-form').boundingBox())?.width).toBe(320)
+    expect(await faultsOf(page)).toEqual([])
+    await page.getByRole('radio', { name: '9', exact: true }).check()
+    await page.getByRole('button', { name: 'Senden' }).click()
+    await page.getByText('Vielen Dank.').waitFor()
+    await page.getByRole('tab', { name: 'Results' }).click()
+    await expect.poll(() => countOf(page, 'Finished')).toBe(0)
+    expect(page.url()).toMatch(/environment=T.*language=de/)
+  })
+
+  it('keeps the environment and the search of the forms in the address', async () => {
     const page = await signIn(theConsole().token, 'forms')
-    await page.getByRole('button', { name: 'Last hour' }).click()
+    await page.getByRole('button', { name: 'Test' }).click()
     await page.getByLabel('Form', { exact: true }).fill('like you')
     await page.getByText('No form of the project has “like you” in its id or name.').waitFor()
     expect(await faultsOf(page)).toEqual([])
     await page.getByLabel('Form', { exact: true }).fill('LIKELY ARE you')
     await page.getByRole('link', { name: FORM }).waitFor()
-    expect(page.url()).toMatch(/hours=1.*find=LIKELY/)
+    expect(page.url()).toMatch(/environment=T.*find=LIKELY/)
     await page.reload()
     await page.getByRole('link', { name: FORM }).click()
     await page.getByRole('heading', { name: FORM }).waitFor()
-    expect(await page.getByRole('button', { name: 'Last hour' }).getAttribute('aria-pressed')).toBe('true')
+    expect(await page.getByRole('button', { name: 'Test' }).getAttribute('aria-pressed')).toBe('true')
   })
 
   it('explains how to declare a form, and that a form was removed', async () => {
@@ -78,6 +146,8 @@ export function describeConsoleForms(): void {
     await page.getByText('The project has no forms.').waitFor()
     expect(await faultsOf(page)).toEqual([])
     await openPath(page, 'forms/demo/shop/removed')
+    await page.getByText('The form has no questions in the workspace file').waitFor()
+    await page.getByRole('tab', { name: 'Gates and queue' }).click()
     await page.getByText('The workspace does not contain this form.').waitFor()
     await page.getByText('The form is not waiting for any user.').waitFor()
     expect(await faultsOf(page)).toEqual([])
@@ -85,11 +155,24 @@ export function describeConsoleForms(): void {
     await page.getByRole('alert').getByText('The workspace has no such project.').waitFor()
   })
 
-  it('masks the names of waiting users for viewers', async () => {
-    const page = await signIn(theConsole().viewerToken, FORM_PATH)
+  it('masks waiting users and answers for viewers until they reveal the answers, and logs that', async () => {
+    const page = await signIn(theConsole().viewerToken, `${FORM_PATH}?tab=queue`)
     await page.getByRole('row').filter({ hasText: 'waiting' }).getByRole('link', { name: 'f•••' }).first().waitFor()
     expect(await page.content()).not.toContain('forms-waits')
+    await openPath(page, `${FORM_PATH}?tab=answers&environment=T`)
+    const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'f•••' }) })
+    await expect.poll(() => row.getByRole('definition').allTextContents()).toEqual(['•••', '•••'])
+    expect(await page.content()).not.toMatch(/forms-answers|img src/)
     expect(await faultsOf(page)).toEqual([])
+
+    await page.getByRole('button', { name: 'Show personal data' }).click()
+    await page.getByText(REASON).waitFor()
+    await page.getByRole('link', { name: 'forms-answers' }).waitFor()
+    const log = await readFile(path.join(consoleStack().dataDirectory, 'logs/console.log'), 'utf8')
+    expect(log).toMatch(
+      /"action":"forms\/.*answers\/reveal","role":"viewer","by":"Grace".*"formId":"nps-after-checkout"/,
+    )
+    expect(log).not.toContain('forms-answers')
   })
 
   it('explains that a user was never identified, and where to look', async () => {

@@ -8,7 +8,6 @@ import { figure } from '../components/figures.ts'
 import { EmptyList } from '../components/notes.tsx'
 import { Pages } from '../components/pages.tsx'
 import { right, TableCard } from '../components/table-card.tsx'
-import { Time } from '../components/time.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../components/with-project.tsx'
 import { FormState, openCount } from './form-state.tsx'
@@ -23,7 +22,10 @@ export function Forms() {
     <>
       <header className="page-head">
         <h1>Forms</h1>
-        <p className="quiet">When a trigger matches and all gates pass, a form waits for the user's next visit.</p>
+        <p className="quiet">
+          When a trigger matches and all gates pass, a form waits for the user's next visit. Steps are counted over all
+          days.
+        </p>
         <Link to="/forms/simulation">Simulate an edited workspace file</Link>
       </header>
       <WithProject chosen={chosen}>{(project) => <ProjectForms key={project.name} project={project} />}</WithProject>
@@ -97,7 +99,6 @@ function List({ answer: { forms, found, total, pageSize, period, isStale }, proj
           right('Response rate'),
           'Top gate, 24 hours',
           right('Waiting now'),
-          'Oldest since',
         ]}
       >
         {forms.map((form) => (
@@ -138,7 +139,6 @@ function Row({ form, project }: { readonly form: FormSummary; readonly project: 
         )}
       </td>
       <td className="right num">{openCount(open)}</td>
-      <td>{open.oldestAt ? <Time at={open.oldestAt} /> : '–'}</td>
     </tr>
   )
 }
