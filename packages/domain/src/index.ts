@@ -47,7 +47,6 @@ export { describeComparison, gateSettingsOf, gatesNotChecked, reasonInWords } fr
 export { answerRow } from './forms/queue/answer-row.ts'
 export { chooseForm } from './forms/queue/choose-form.ts'
 export { queuedIdOf, queueErasedIdOf } from './forms/queue/form-ids.ts'
-export * from './forms/queue/form-steps.ts'
 export * from './forms/queue/queue.ts'
 export { queueForms } from './forms/queue/queue-forms.ts'
 export {

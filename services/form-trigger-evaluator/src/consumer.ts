@@ -3,13 +3,13 @@ import { catchUp, defineConsumer } from '@nextvisit/consumer'
 import { HEADERS } from '@nextvisit/contracts'
 import { BEHIND, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
-import { createFormSteps } from './form-steps.ts'
+import { createGateCounts } from './gate-counts.ts'
 import { createProjection } from './projection.ts'
 import { createQueueProjection } from './queue-projection.ts'
 import { readForms, readOpenCounts, readOpenRows, readQueue, readTriggerCounts } from './queries.ts'
 
-/** The steps that the projection has counted in this process, for the call that reads them. */
-const steps = createFormSteps(() => Date.now())
+/** The gates that stopped forms in this process, for the call that reads them. */
+const gateCounts = createGateCounts(() => Date.now())
 
 /** Decides which forms reach a user, and when. */
 export const formTriggerEvaluator = defineConsumer({
@@ -19,7 +19,7 @@ export const formTriggerEvaluator = defineConsumer({
   schema: 'forms',
   opensRecords: true,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
-  projection: ({ publishReplies }) => createProjection({ publishReplies, onSteps: steps.add }),
+  projection: ({ publishReplies }) => createProjection({ publishReplies, onStopped: gateCounts.add }),
   published: (partitions) => createQueueProjection(partitions),
   isAwaited: ({ headers }) => headers[HEADERS.replyTo] !== undefined,
 
@@ -47,7 +47,7 @@ export const formTriggerEvaluator = defineConsumer({
   calls: {
     // For people, who do not need the latest record.
     readQueue: (query, { readDb }) => readQueue(readDb, query),
-    readFormSteps: async (query) => steps.read(query),
+    readGateCounts: async (query) => gateCounts.read(query),
     readOpenCounts: (query, { readDb }) => readOpenCounts(readDb, query),
     readOpenRows: (query, { readDb }) => readOpenRows(readDb, query),
     readTriggerCounts: (query, { readDb, now }) => readTriggerCounts(readDb, query, now().getTime()),

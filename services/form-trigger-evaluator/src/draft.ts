@@ -11,10 +11,9 @@ import {
   projectKeyOf,
   type Queue,
   type QueueChange,
-  stepsOf,
-  type StepTaken,
   type UserState,
 } from '@nextvisit/domain'
+import type { StoppedForm } from './gate-counts.ts'
 import type { QueueFact } from './queue-rows.ts'
 import type { idempotentOutcomes } from './tables.ts'
 
@@ -62,7 +61,7 @@ export interface Draft {
   readonly facts: QueueFact[]
   readonly replies: AddressedReply[]
   /** Steps of forms, for figures. */
-  readonly steps: StepTaken[]
+  readonly stopped: StoppedForm[]
   /** The replies to records whose requests had an `Idempotency-Key`, for their duplicates. */
   readonly outcomes: NewRow<typeof idempotentOutcomes>[]
 }
@@ -75,7 +74,7 @@ export function emptyDraft(): Draft {
     decisions: new Map(),
     facts: [],
     replies: [],
-    steps: [],
+    stopped: [],
     outcomes: [],
   }
 }
@@ -104,9 +103,8 @@ export function projectOf({ projects }: Draft, fact: ProjectRef, catalog: Catalo
   return projects.get(key)
 }
 
-/** Changes a user's queue, and collects the facts and steps of the change. */
-export function changeQueue({ facts, steps }: Draft, user: DraftUser, change: QueueChange): void {
-  steps.push(...stepsOf(change, user.queue))
+/** Changes a user's queue, and collects the facts of the change. */
+export function changeQueue({ facts }: Draft, user: DraftUser, change: QueueChange): void {
   user.queue = change.queue
   facts.push(...change.facts.map((fact) => ({ fact, partition: user.partition })))
 }

@@ -32,7 +32,7 @@ export function evaluateRecord(
   for (const decision of decisions) {
     const { formId, gates } = decision
     const outcome = decision.outcome === 'queued' ? 'queued' : decision.reason
-    if (outcome !== 'queued') draft.steps.push({ organization, project, formId, step: outcome })
+    if (outcome !== 'queued') draft.stopped.push({ organization, project, formId, reason: outcome })
     const common = { organization, project, userId, formId, recordId, decidedAt, catalogRevision }
     draft.decisions.set(`${userKeyOf(user)}/${formId}`, { ...common, outcome, trigger: decision.trigger, gates })
   }
@@ -57,11 +57,7 @@ export function offerForm(
   if (!project) return offerNothing(visit)
   const received = momentOf(visit.received)
   const { offer: row, moreWaiting } = chooseForm(compileForms(project.config), user, received)
-  if (row) {
-    const { organization, project: id } = visit
-    user.queue = offer(user.queue, row, received)
-    draft.steps.push({ organization, project: id, formId: row.formId, step: 'offered' })
-  }
+  if (row) user.queue = offer(user.queue, row, received)
   const offered = row ? { queuedId: row.id, formId: row.formId, languages: languagesOf(user.profile.device) } : null
   return { kind: 'visit', recordId: visit.id, offer: offered, moreWaiting }
 }

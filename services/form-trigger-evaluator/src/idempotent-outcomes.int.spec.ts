@@ -67,13 +67,13 @@ describe('a duplicate of a keyed record (decisions.md, Retries)', () => {
     expect(await given.foldUnheard(context, first)).toEqual([])
   })
 
-  it('gets its reply although the figures of steps fail', async () => {
+  it('gets its reply although the figures of gates fail', async () => {
     const first = eventTracked({ keyed: true })
     await given.fold(context, first)
     const sent: AddressedReply[] = []
     const { afterCommit } = createProjection({
       publishReplies: async (replies) => void sent.push(...replies),
-      onSteps: () => {
+      onStopped: () => {
         throw new Error('a bug')
       },
     })

@@ -33,22 +33,22 @@ import {
   idempotentRecordOf,
   isClosed,
   queueErasedBy,
-  type StepTaken,
   userKeyOf,
   visitContextOf,
 } from '@nextvisit/domain'
+import type { StoppedForm } from './gate-counts.ts'
 import { evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
 import { changeQueue, type DraftUser, type Draft, newUser } from './draft.ts'
 import { readRepliesTo } from './idempotent-outcomes.ts'
 import { loadDraft } from './load-draft.ts'
 import { outboxRowsOf } from './queue-rows.ts'
 import { recordAnswer } from './record-answer.ts'
-import { createQueueTicks } from './ticks.ts'
+import { queueTicks } from './ticks.ts'
 import { saveDraft } from './save-draft.ts'
 
 interface FormTriggerParts extends Pick<ProjectionParts, 'publishReplies'> {
-  /** Called with the steps of forms once they are committed, for figures. */
-  readonly onSteps?: (taken: readonly StepTaken[]) => void
+  /** Called with the forms that gates stopped once the decisions are committed, for figures. */
+  readonly onStopped?: (forms: readonly StoppedForm[]) => void
 }
 
 /**
@@ -58,7 +58,7 @@ interface FormTriggerParts extends Pick<ProjectionParts, 'publishReplies'> {
  */
 export function createProjection({
   publishReplies,
-  onSteps = () => undefined,
+  onStopped = () => undefined,
 }: FormTriggerParts): Projection<UserFact, Draft> {
   return {
     name: 'form-trigger-evaluator',
@@ -75,7 +75,7 @@ export function createProjection({
       UserErased: evolveErased,
     },
     save: (draft) => ({ statements: saveDraft(draft), outbox: outboxRowsOf(draft.facts) }),
-    afterCommit: async (db, { replies, steps }, { duplicates, erased }) => {
+    afterCommit: async (db, { replies, stopped }, { duplicates, erased }) => {
       const all = erased.length > 0 ? [...replies, ...erased.flatMap(replyToErased)] : replies
       // Replies never reject. Figures come last: a failure of either loses nothing of the other.
       try {
@@ -83,10 +83,10 @@ export function createProjection({
         const repeated = duplicates.length > 0 ? await readRepliesTo(db, duplicates) : []
         if (repeated.length > 0) await publishReplies(repeated)
       } finally {
-        onSteps(steps)
+        onStopped(stopped)
       }
     },
-    ticks: createReviewedTicks(createQueueTicks(onSteps)),
+    ticks: createReviewedTicks(queueTicks),
   }
 }
 

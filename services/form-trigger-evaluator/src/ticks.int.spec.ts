@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest'
 import { at, contextOf, nps, PARTITION, SECOND } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
 import { createProjection } from './projection.ts'
-import { createQueueTicks } from './ticks.ts'
+import { queueTicks } from './ticks.ts'
 
 let given: GivenEvaluator
 beforeAll(async () => {
@@ -33,21 +33,15 @@ function givenCatalog() {
   return { catalog, change }
 }
 
-/** The ticks of an evaluator; a tick answers how many steps it has taken. */
+/** The ticks of an evaluator; a tick answers how many rows it has changed. */
 function givenTicks(db: Db, review: CatalogReview) {
-  let steps = 0
-  const ticks = createReviewedTicks(
-    createQueueTicks((taken) => {
-      steps = taken.length
-    }),
-    review,
-  )
+  const ticks = createReviewedTicks(queueTicks, review)
   return {
     due: (context: Parameters<typeof ticks.due>[2]) => ticks.due(db, new Date(at(0)), context),
     tick: async (context: TickContext) => {
-      const { afterCommit } = await ticks.tick(db, new Date(at(0)), context)
+      const { outbox = [], afterCommit } = await ticks.tick(db, new Date(at(0)), context)
       afterCommit?.()
-      return steps
+      return outbox.length
     },
   }
 }

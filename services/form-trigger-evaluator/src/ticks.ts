@@ -11,8 +11,6 @@ import {
   type QueueChange,
   queueOf,
   completeUpTo,
-  stepOf,
-  type StepTaken,
 } from '@nextvisit/domain'
 import { outboxRowsOf, toQueueRow, writeQueues } from './queue-rows.ts'
 import { findRemovedForms, type RemovedForm } from './removed-forms.ts'
@@ -28,33 +26,30 @@ interface DueRow {
 }
 
 /**
- * Creates the ticks of a partition's open rows (forms.md, The queue). Unconfirmed offers wait again, due rows expire, and
+ * Ticks of a partition's open rows (forms.md, The queue). Unconfirmed offers wait again, due rows expire, and
  * rows of removed or disabled forms are cancelled. A tick settles the time five seconds ago: earlier visits are in the log
- * by now. `onSteps` is called with the steps of forms once they are committed.
+ * by now.
  */
-export function createQueueTicks(onSteps: (taken: readonly StepTaken[]) => void): ReviewedTicksOptions<RemovedForm> {
-  return {
-    table: 'queue',
-    isDue: (instant) => {
-      const asOf = completeUpTo(instant)
-      return sql`
+export const queueTicks: ReviewedTicksOptions<RemovedForm> = {
+  table: 'queue',
+  isDue: (instant) => {
+    const asOf = completeUpTo(instant)
+    return sql`
         EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${overdue(asOf)})
         OR EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${expired(asOf)})`
-    },
-    compare: findRemovedForms,
-    tick: async (db, instant, removed, { partition }) => {
-      const asOf = completeUpTo(instant)
-      const due = await readDueRows(db, { asOf, removed, partition })
-      const moments = { asOf: momentOf(asOf.toISOString()), now: momentOf(instant.toISOString()) }
-      const changes = due.map((one) => tickRow(one, moments))
-      const facts = changes.flatMap((change) => change.facts.map((fact) => ({ fact, partition })))
-      return {
-        statements: writeQueues({ updated: changes.flatMap(({ queue }) => [...queue.rows.values()]) }),
-        outbox: outboxRowsOf(facts),
-        afterCommit: () => onSteps(facts.map(({ fact }) => stepOf(fact))),
-      }
-    },
-  }
+  },
+  compare: findRemovedForms,
+  tick: async (db, instant, removed, { partition }) => {
+    const asOf = completeUpTo(instant)
+    const due = await readDueRows(db, { asOf, removed, partition })
+    const moments = { asOf: momentOf(asOf.toISOString()), now: momentOf(instant.toISOString()) }
+    const changes = due.map((one) => tickRow(one, moments))
+    const facts = changes.flatMap((change) => change.facts.map((fact) => ({ fact, partition })))
+    return {
+      statements: writeQueues({ updated: changes.flatMap(({ queue }) => [...queue.rows.values()]) }),
+      outbox: outboxRowsOf(facts),
+    }
+  },
 }
 
 /** Changes a row. The other rows of its queue do not matter. */

@@ -2,9 +2,10 @@ import { createPartitionFold, type PartitionFold, type TickContext } from '@next
 import type { EvaluatorReply, QueueRowFact, UserFact } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type CommitDbOptions, createAdapter, openCommitDb, sql } from '@nextvisit/database'
-import { FACTS_ARRIVE_WITHIN_MS, type StepTaken } from '@nextvisit/domain'
+import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { batchOf, createTestDatabase, factsAsRecords, storedTestKeys, storeTestKeys } from '@nextvisit/testing'
 import { PrismaClient } from '../generated/prisma/client.ts'
+import type { StoppedForm } from '../src/gate-counts.ts'
 import { formTriggerEvaluator } from '../src/consumer.ts'
 import { createProjection } from '../src/projection.ts'
 import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
@@ -24,12 +25,12 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
   const database = await createTestDatabase(databaseUrl, { schema: 'forms', migrations })
   const { prisma, db, disconnect } = openDbs(database.url, options)
   let replies: EvaluatorReply[] = []
-  let steps: StepTaken[] = []
+  let stopped: StoppedForm[] = []
   const projection = createProjection({
     publishReplies: async (sent) => {
       replies.push(...sent.map(({ reply }) => reply))
     },
-    onSteps: (taken) => void steps.push(...taken),
+    onStopped: (forms) => void stopped.push(...forms),
   })
 
   const userKeys = storedTestKeys(projection.name)
@@ -93,12 +94,12 @@ export async function givenEvaluator(databaseUrl: string, options: Partial<Commi
       const fold = await openFold(context)
       await fold.retry()
     },
-    /** Returns the steps of forms since the last call. */
-    takeSteps: (): readonly string[] => {
-      const taken = steps.map(
-        ({ organization, project, formId, step }) => `${organization}/${project}/${formId} ${step}`,
+    /** Returns the forms that gates stopped since the last call. */
+    takeStopped: (): readonly string[] => {
+      const taken = stopped.map(
+        ({ organization, project, formId, reason }) => `${organization}/${project}/${formId} ${reason}`,
       )
-      steps = []
+      stopped = []
       return taken
     },
     queue: async () => {

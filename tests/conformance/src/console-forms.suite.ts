@@ -114,7 +114,7 @@ export function describeConsoleForms(): void {
 
     await page.getByRole('tab', { name: 'Preview' }).click()
     await page.getByLabel('Language').selectOption('German (de)')
-    await page.getByRole('group', { name: /^Wie wahrscheinlich/ }).waitFor()
+    await page.getByRole('radiogroup', { name: /^Wie wahrscheinlich/ }).waitFor()
     await page.getByRole('button', { name: 'Narrow' }).click()
     expect((await page.locator('nextvisit-form').boundingBox())?.width).toBe(320)
     expect(await faultsOf(page)).toEqual([])

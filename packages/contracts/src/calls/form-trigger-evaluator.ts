@@ -28,23 +28,19 @@ export type TriggerCountsAnswer = z.infer<typeof TriggerCountsAnswer>
 const MAX_FORMS_ASKED = 100
 const formIds = z.array(SlugId).max(MAX_FORMS_ASKED)
 
-/** A step of a form after one of its triggers matched: a gate stops it, or it is queued and passes through the queue. */
-const FormStep = z.enum(['queued', ...GateReason.options, 'offered', 'delivered', 'expired', 'cancelled'])
-export type FormStep = z.infer<typeof FormStep>
+/** How often each gate stopped a form; absent: never. */
+const GateCounts = z.partialRecord(GateReason, z.number().int())
+export type GateCounts = z.infer<typeof GateCounts>
 
-/** How often each step was taken; absent: never. */
-const FormStepCounts = z.partialRecord(FormStep, z.number().int())
-export type FormStepCounts = z.infer<typeof FormStepCounts>
-
-const FormStepsQuery = z.object({ ...projectFields, formIds, hours: z.number().int().min(1).max(24) })
-export type FormStepsQuery = z.infer<typeof FormStepsQuery>
-const FormStepsAnswer = z.object({
+const GateCountsQuery = z.object({ ...projectFields, formIds, hours: z.number().int().min(1).max(24) })
+export type GateCountsQuery = z.infer<typeof GateCountsQuery>
+const GateCountsAnswer = z.object({
   /** Start of the counted time; later than asked for if this process started later. */
   since: Instant,
   /** In the order of the question. */
-  forms: z.array(FormStepCounts),
+  forms: z.array(GateCounts),
 })
-export type FormStepsAnswer = z.infer<typeof FormStepsAnswer>
+export type GateCountsAnswer = z.infer<typeof GateCountsAnswer>
 
 const OpenCountsQuery = z.object({
   ...projectFields,
@@ -100,11 +96,11 @@ export const formTriggerEvaluatorCalls = {
     question: TriggerCountsQuery,
     answer: TriggerCountsAnswer,
   }),
-  /** Counts recent steps of forms over all users. Each process knows only its own decisions. */
-  readFormSteps: defineCall({
-    path: '/internal/forms/steps/read',
-    question: FormStepsQuery,
-    answer: FormStepsAnswer,
+  /** Counts how often gates stopped forms recently, over all users. Each process knows only its own decisions. */
+  readGateCounts: defineCall({
+    path: '/internal/forms/gates/read',
+    question: GateCountsQuery,
+    answer: GateCountsAnswer,
   }),
   /** Counts the open rows of these forms over all users. */
   readOpenCounts: defineCall({

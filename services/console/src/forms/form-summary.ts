@@ -1,7 +1,7 @@
 import {
   type Form,
-  type FormStepCounts,
-  type FormStepsAnswer,
+  type GateCounts,
+  type GateCountsAnswer,
   GateReason,
   type OpenCountsAnswer,
 } from '@nextvisit/contracts'
@@ -12,15 +12,15 @@ import type { FormSummary, ListedForm, StoppedBy } from './api.ts'
 const HOUR_MS = 3_600_000
 
 /** Counts of one process of the evaluator; undefined: it does not answer. */
-export type ProcessSteps = FormStepsAnswer | undefined
+export type ProcessCounts = GateCountsAnswer | undefined
 
 /** Returns the counted part of the last `hours`; undefined if no process answers. */
 export function periodOf(
-  processes: readonly ProcessSteps[],
+  processes: readonly ProcessCounts[],
   hours: number,
   nowMs: number,
 ): Answer<'readFormQueue'>['period'] | undefined {
-  const begins = processes.flatMap((steps) => steps?.since ?? []).toSorted()
+  const begins = processes.flatMap((counts) => counts?.since ?? []).toSorted()
   const [since, completeSince] = [begins[0], begins.at(-1)]
   if (since === undefined || completeSince === undefined) return undefined
   const isWhole = Date.parse(since) <= nowMs - hours * HOUR_MS
@@ -28,8 +28,8 @@ export function periodOf(
 }
 
 /** Adds up the counts of all processes for the form at this index of the question. */
-export function stoppedOf(processes: readonly ProcessSteps[], index: number): StoppedBy {
-  const all: readonly FormStepCounts[] = processes.flatMap((steps) => steps?.forms[index] ?? [])
+export function stoppedOf(processes: readonly ProcessCounts[], index: number): StoppedBy {
+  const all: readonly GateCounts[] = processes.flatMap((counts) => counts?.forms[index] ?? [])
   const sum = (reason: GateReason): number => all.reduce((total, counts) => total + (counts[reason] ?? 0), 0)
   return GateReason.options
     .map((reason) => ({ reason, words: reasonInWords(reason), count: sum(reason) }))

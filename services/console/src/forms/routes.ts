@@ -1,5 +1,5 @@
 import type { CatalogProject } from '@nextvisit/catalog'
-import type { Form, FormDaysAnswer, FormResults, FormStepsQuery, OpenFormRow, ProjectRef } from '@nextvisit/contracts'
+import type { Form, FormDaysAnswer, FormResults, GateCountsQuery, OpenFormRow, ProjectRef } from '@nextvisit/contracts'
 import { treeInWords, triggerInWords } from '@nextvisit/domain'
 import { createInProject } from '../catalog/find-project.ts'
 import type { Dependencies } from '../dependencies.ts'
@@ -45,11 +45,11 @@ export function createFormRoutes(parts: FormRoutesParts) {
   const { catalog, contents, collector, evaluator, evaluators, projector, nowMs } = parts
   const inProject = createInProject(catalog)
   const readContent = createReadContent(contents)
-  const readSteps = (query: FormStepsQuery, signal: AbortSignal) =>
+  const readGates = (query: GateCountsQuery, signal: AbortSignal) =>
     Promise.all(
-      evaluators.map(async ({ readFormSteps }) => {
-        const steps = await readFormSteps(query, signal)
-        return steps.outcome === 'answered' ? steps.answer : undefined
+      evaluators.map(async ({ readGateCounts }) => {
+        const counts = await readGateCounts(query, signal)
+        return counts.outcome === 'answered' ? counts.answer : undefined
       }),
     )
 
@@ -80,7 +80,7 @@ export function createFormRoutes(parts: FormRoutesParts) {
       const formIds = wanted.slice((page - 1) * FORMS_A_PAGE, page * FORMS_A_PAGE).map(({ id }) => id)
       const query = { ...path, formIds }
       const [processes, open, funnels] = await Promise.all([
-        readSteps({ ...query, hours: HOURS_IN_LIST }, signal),
+        readGates({ ...query, hours: HOURS_IN_LIST }, signal),
         evaluator.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO_IN_LIST }, signal),
         counted.answer.next === null
           ? counted
@@ -169,7 +169,7 @@ export function createFormRoutes(parts: FormRoutesParts) {
     readFormQueue: inProject(async (_project, { formId, hours, after, ...path }, session, signal) => {
       const query = { ...path, formIds: [formId] }
       const [processes, open, page] = await Promise.all([
-        readSteps({ ...query, hours }, signal),
+        readGates({ ...query, hours }, signal),
         evaluator.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO }, signal),
         evaluator.readOpenRows({ ...path, formId, limit: ROWS_A_PAGE, after }, signal),
       ])

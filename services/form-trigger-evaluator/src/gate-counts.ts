@@ -1,5 +1,5 @@
-import type { FormStep, FormStepCounts, FormStepsAnswer, FormStepsQuery } from '@nextvisit/contracts'
-import { projectKeyOf, type StepTaken } from '@nextvisit/domain'
+import type { GateCounts, GateCountsAnswer, GateCountsQuery, GateReason, ProjectRef } from '@nextvisit/contracts'
+import { projectKeyOf } from '@nextvisit/domain'
 
 const HOUR_MS = 3_600_000
 const KEPT_MS = 24 * HOUR_MS
@@ -7,7 +7,13 @@ const SLICE_MS = 600_000
 /** Maximum number of forms over all slices. Each costs about 250 bytes. */
 const MAX_ENTRIES = 100_000
 
-type Counts = Map<FormStep, number>
+/** A form that a gate stopped. */
+export interface StoppedForm extends ProjectRef {
+  readonly formId: string
+  readonly reason: GateReason
+}
+
+type Counts = Map<GateReason, number>
 
 /** The counts of ten minutes. */
 interface Slice {
@@ -18,11 +24,11 @@ interface Slice {
 }
 
 /**
- * Counts the steps of forms in the last day, by this process's decisions. In memory: a write for each decision would cost
+ * Counts the gates that stopped forms in the last day, by this process's decisions. In memory: a write for each decision would cost
  * more than the decision. Memory is bounded: with very many forms the oldest slices are dropped first, and answers name the
  * beginning of their counts.
  */
-export function createFormSteps(nowMs: () => number, maxEntries = MAX_ENTRIES) {
+export function createGateCounts(nowMs: () => number, maxEntries = MAX_ENTRIES) {
   const slices: Slice[] = []
   let sinceMs = nowMs()
   let entries = 0
@@ -43,32 +49,32 @@ export function createFormSteps(nowMs: () => number, maxEntries = MAX_ENTRIES) {
   }
 
   /** Adds a form to the present slice. If that slice alone is too large, it begins again. */
-  const newCounts = (taken: StepTaken): Counts => {
+  const newCounts = (stopped: StoppedForm): Counts => {
     if (entries >= maxEntries) {
       forgetOldest()
       sinceMs = Math.max(sinceMs, slices[0]?.startMs ?? nowMs())
     }
     const slice = currentSlice()
-    const key = projectKeyOf(taken)
+    const key = projectKeyOf(stopped)
     const forms = slice.projects.get(key) ?? new Map<string, Counts>()
     const counts: Counts = new Map()
-    slice.projects.set(key, forms.set(taken.formId, counts))
+    slice.projects.set(key, forms.set(stopped.formId, counts))
     slice.entries += 1
     entries += 1
     return counts
   }
 
-  const knownCounts = (taken: StepTaken): Counts | undefined =>
-    currentSlice().projects.get(projectKeyOf(taken))?.get(taken.formId)
+  const knownCounts = (stopped: StoppedForm): Counts | undefined =>
+    currentSlice().projects.get(projectKeyOf(stopped))?.get(stopped.formId)
 
   return {
-    add: (taken: readonly StepTaken[]): void => {
-      for (const one of taken) {
+    add: (all: readonly StoppedForm[]): void => {
+      for (const one of all) {
         const counts = knownCounts(one) ?? newCounts(one)
-        counts.set(one.step, (counts.get(one.step) ?? 0) + 1)
+        counts.set(one.reason, (counts.get(one.reason) ?? 0) + 1)
       }
     },
-    read: ({ formIds, hours, ...project }: FormStepsQuery): FormStepsAnswer => {
+    read: ({ formIds, hours, ...project }: GateCountsQuery): GateCountsAnswer => {
       const fromMs = Math.floor((nowMs() - hours * HOUR_MS) / SLICE_MS) * SLICE_MS
       const read = slices.filter(({ startMs }) => startMs >= fromMs)
       const ofProject = read.flatMap(({ projects }) => projects.get(projectKeyOf(project)) ?? [])
@@ -80,8 +86,8 @@ export function createFormSteps(nowMs: () => number, maxEntries = MAX_ENTRIES) {
   }
 }
 
-function sumOf(all: readonly Counts[]): FormStepCounts {
-  const sum: FormStepCounts = {}
-  for (const counts of all) for (const [step, count] of counts) sum[step] = (sum[step] ?? 0) + count
+function sumOf(all: readonly Counts[]): GateCounts {
+  const sum: GateCounts = {}
+  for (const counts of all) for (const [reason, count] of counts) sum[reason] = (sum[reason] ?? 0) + count
   return sum
 }
