@@ -158,7 +158,7 @@ function opener(
   return () => {
     if (opened || reading.outcome === 'unreadable') return opened
     const { fact } = reading
-    if (fact.type === 'AnswerGiven' || fact.type === 'UserErased') return undefined
+    if (fact.type === 'UserErased') return undefined
     opened = keys.open(fact)
     const isAccounted = () => fences.ofUser(userKey(fact)).some((fence) => isFenced(fact, record.offset, fence))
     if (opened.outcome === 'lost' && !isAccounted()) {

@@ -126,6 +126,8 @@ export function createEvaluationModel(findings: Findings, catalog: Catalog): Eva
     judge: (fact, how, active) => {
       // A retried dead letter queues and shows nothing.
       if (how.isLate) return
+      // An answer changes the queue. It is not judged.
+      if (fact.type === 'AnswerGiven') return history.pass(fact)
       const queued = history.queuedBy(fact)
       const when = possibleRevisions(fact)
       if (active) judgeInOrder({ ...active, how, queues: history.at(fact) }, queued, when)

@@ -82,8 +82,8 @@ export interface EventTracked extends ClearEvent {
   readonly properties?: Readonly<Record<string, unknown>>
 }
 
-/** An answer to a form. No table is folded from it, so the auditor does not open it. */
-export interface AnswerGiven extends OfRequest {
+/** An answer to a form without the answers themselves. */
+export interface ClearAnswer extends OfRequest {
   readonly type: 'AnswerGiven'
   readonly offerId: string
   readonly formId: string
@@ -92,7 +92,12 @@ export interface AnswerGiven extends OfRequest {
   readonly language?: string
   /** The answered elements, with their types. */
   readonly elements: Readonly<Record<string, string>>
-  readonly sealed: Sealed
+  /** In the log, every answer has them. */
+  readonly sealed?: Sealed
+}
+
+export interface AnswerGiven extends ClearAnswer {
+  readonly answers: Readonly<Record<string, unknown>>
 }
 
 export interface VisitAnswered extends OfUser {
@@ -114,10 +119,10 @@ export interface UserErased extends OfUser {
 }
 
 /** A record on `user-events`, as the log contains it. */
-export type ClearFact = ClearIdentify | ClearEvent | AnswerGiven | VisitAnswered | UserErased
+export type ClearFact = ClearIdentify | ClearEvent | ClearAnswer | VisitAnswered | UserErased
 
 /** A record on `user-events` that changes a user, with its opened members. */
-export type UserFact = IdentifyRequested | EventTracked | VisitAnswered
+export type UserFact = IdentifyRequested | EventTracked | AnswerGiven | VisitAnswered
 
 interface OfForm extends ProjectRef {
   readonly id: string
@@ -170,7 +175,11 @@ export interface QueueErased extends ProjectRef {
 }
 
 /** A record on `form-events` about a row of the queue. */
-export type FormFact = FormQueued | FormDelivered | (OfForm & { readonly type: 'FormCancelled' | 'FormExpired' })
+export type FormFact =
+  | FormQueued
+  | FormDelivered
+  | FormAnswered
+  | (OfForm & { readonly type: 'FormCancelled' | 'FormExpired' })
 
 /** Identity of a user's rows. */
 export interface UserRef extends ProjectRef {

@@ -31,8 +31,7 @@ export async function foldDecisions(options: FoldDecisionsOptions): Promise<void
     const reading = readFormFact(record)
     if (reading.outcome === 'unreadable') return undefined
     const { fact } = reading
-    if (fact.type === 'QueueErased' || fact.type === 'FormAnswered') return undefined
-    return isMine(fact.userId) ? fact : undefined
+    return fact.type !== 'QueueErased' && isMine(fact.userId) ? fact : undefined
   }
   const later: Published[] = []
   await readAll(connection, topic, decidedBefore, (record) => {

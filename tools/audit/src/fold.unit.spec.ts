@@ -79,9 +79,7 @@ async function kindsOf(given: Given): Promise<readonly string[]> {
   for (const record of log) {
     const reading = readUserFact(record)
     const open = () =>
-      reading.outcome === 'read' && reading.fact.type !== 'AnswerGiven' && reading.fact.type !== 'UserErased'
-        ? userKeys.open(reading.fact)
-        : undefined
+      reading.outcome === 'read' && reading.fact.type !== 'UserErased' ? userKeys.open(reading.fact) : undefined
     fold.fold(record, reading, { isMine: true, isFirstPass: true, open })
   }
   await fold.compareUsers(ALL)

@@ -1,12 +1,12 @@
 import type { Catalog } from './catalog.ts'
-import type { FormFact, ProjectRef, FormQueued } from './facts.ts'
+import type { FormAnswered, FormFact, ProjectRef, FormQueued } from './facts.ts'
 import type { FormRule } from './form-rules.ts'
 import { NEAR_MS } from './model.ts'
 
 /** The row that a fact of `form-events` changes and must match. */
 interface RowBefore {
   readonly formId: string
-  readonly state: 'waiting' | 'delivered' | 'expired' | 'cancelled'
+  readonly state: 'waiting' | 'answered' | 'delivered' | 'expired' | 'cancelled'
   readonly expiresAt: string | null
   readonly catalogRevision: number
 }
@@ -35,7 +35,11 @@ function instantAfter(at: string, ms: number): string {
  * Returns why a row must not end by this fact; undefined: it may. Both instants of an expiry are in the log, and a tick's
  * instant is never before the expiry, so no tolerance is necessary. A confirmed row is delivered from any state.
  */
-export function wrongEnd(fact: Exclude<FormFact, FormQueued>, row: RowBefore, catalog: Catalog): string | undefined {
+export function wrongEnd(
+  fact: Exclude<FormFact, FormQueued | FormAnswered>,
+  row: RowBefore,
+  catalog: Catalog,
+): string | undefined {
   if (fact.formId !== row.formId) return `is of ${fact.formId}, but ${row.formId} was queued`
   if (fact.type === 'FormDelivered') return undefined
   if (row.state !== 'waiting') return `was ${row.state} before`

@@ -1,4 +1,5 @@
 import {
+  type ClearAnswer,
   type ClearFact,
   type ClearIdentify,
   type FormFact,
@@ -44,6 +45,8 @@ interface Offer {
 interface UserQueue {
   /** Rows by id. */
   readonly undelivered: Map<string, Row>
+  /** Rows that an answer has ended before they were delivered: they are no longer in the queue. */
+  readonly answered: Set<string>
   readonly delivered: Set<string>
   readonly shown: Map<string, { times: number; lastAt: string }>
 }
@@ -82,7 +85,12 @@ export function createQueueHistory(): QueueHistory {
   const users = new Map<string, UserQueue>()
 
   const userOf = (key: string): UserQueue => {
-    const user = users.get(key) ?? { undelivered: new Map(), delivered: new Set(), shown: new Map() }
+    const user = users.get(key) ?? {
+      undelivered: new Map(),
+      answered: new Set(),
+      delivered: new Set(),
+      shown: new Map(),
+    }
     users.set(key, user)
     return user
   }
@@ -90,11 +98,17 @@ export function createQueueHistory(): QueueHistory {
     [...(queued.get(fact.id)?.values() ?? [])].filter((one) => isQueuedBy(one, fact))
 
   const confirm = ({ queuedId, formId, received }: VisitAnswered, user: UserQueue): void => {
-    const isFirst = user.undelivered.delete(queuedId)
+    const isFirst = user.undelivered.delete(queuedId) || user.answered.delete(queuedId)
     if (!isFirst && !user.delivered.has(queuedId)) return
     user.delivered.add(queuedId)
     const { times = 0, lastAt = received } = user.shown.get(formId) ?? {}
     user.shown.set(formId, { times: times + (isFirst ? 1 : 0), lastAt: received > lastAt ? received : lastAt })
+  }
+
+  const answer = ({ offerId, formId, status }: ClearAnswer, user: UserQueue): void => {
+    if (status === 'partial' || user.undelivered.get(offerId)?.formId !== formId) return
+    user.undelivered.delete(offerId)
+    user.answered.add(offerId)
   }
 
   return {
@@ -128,6 +142,7 @@ export function createQueueHistory(): QueueHistory {
       const key = userKey(fact)
       const user = userOf(key)
       if (fact.type === 'VisitAnswered') return confirm(fact, user)
+      if (fact.type === 'AnswerGiven') answer(fact, user)
       if (isEvaluated(fact)) {
         for (const row of user.undelivered.values()) row.isDue ||= Date.parse(fact.received) >= row.expiresMs
       }

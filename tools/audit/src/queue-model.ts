@@ -1,6 +1,15 @@
 import type { Catalog } from './catalog.ts'
 import { compareRows } from './compare-rows.ts'
-import { type ClearFact, type FormFact, isQueuedBy, type FormQueued, type UserRef, userKey } from './facts.ts'
+import { createAnswerOutcomes, NO_ANSWERS, type RowAnswers } from './answer-outcomes.ts'
+import {
+  type ClearFact,
+  type FormAnswered,
+  type FormFact,
+  isQueuedBy,
+  type FormQueued,
+  type UserRef,
+  userKey,
+} from './facts.ts'
 import type { Findings } from './findings.ts'
 import { isEnabledSince, misconfigured, wrongEnd } from './form-fact-rules.ts'
 import { type FoldedFact, OF_RANGE, type UserRange } from './model.ts'
@@ -12,9 +21,10 @@ import { uuidV5 } from './uuid-v5.ts'
 const TICKED_WITHIN_MS = 60_000
 
 /** A row of `queue` according to its facts. An open offer counts as waiting, because it is not in the log. */
-interface QueueRow {
+interface QueueRow extends RowAnswers {
   readonly formId: string
-  readonly state: 'waiting' | 'delivered' | 'expired' | 'cancelled'
+  readonly environment: 'P' | 'T'
+  readonly state: 'waiting' | 'answered' | 'delivered' | 'expired' | 'cancelled'
   readonly priority: number
   readonly queuedAt: string
   readonly showFrom: string
@@ -62,6 +72,7 @@ interface QueueModelOptions {
 export function createQueueModel(options: QueueModelOptions): QueueModel {
   const { findings, catalog, queuedBy } = options
   const known = new Set<string>()
+  const outcomes = createAnswerOutcomes(findings)
   /** Rows as of the snapshot. */
   const rows = new Map<string, QueueRow>()
   /** Rows with facts that may be newer than the snapshot, which may differ. */
@@ -83,7 +94,7 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
   }
 
   const enqueue = (key: string, fact: FormQueued): void => {
-    const { formId, priority, at, showFrom, expiresAt = null, causeId, catalogRevision } = fact
+    const { formId, environment, priority, at, showFrom, expiresAt = null, causeId, catalogRevision } = fact
     const slot = `${userKey(fact)}/${formId}`
     const [waiting = 0, times = 0] = [open.get(slot), shown.get(slot)]
     const form = catalog.project(fact.organization, fact.project, catalogRevision)?.forms.get(formId)
@@ -99,11 +110,11 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
       findings.add('form-events: too often', slot, `was queued again (${fact.queuedId}); the maximum is ${limit}`)
     }
     open.set(slot, waiting + 1)
-    const fixed = { formId, priority, queuedAt: at, showFrom, expiresAt, causeId, catalogRevision }
-    rows.set(key, { ...fixed, state: 'waiting', shownAt: null, visitId: null })
+    const fixed = { formId, environment, priority, queuedAt: at, showFrom, expiresAt, causeId, catalogRevision }
+    rows.set(key, { ...fixed, ...NO_ANSWERS, state: 'waiting', shownAt: null, visitId: null })
   }
 
-  const move = (key: string, before: QueueRow, fact: Exclude<FormFact, FormQueued>): void => {
+  const move = (key: string, before: QueueRow, fact: Exclude<FormFact, FormQueued | FormAnswered>): void => {
     const slot = `${userKey(fact)}/${before.formId}`
     const wrong = wrongEnd(fact, before, catalog)
     if (wrong !== undefined) findings.add(`form-events: ${fact.type} by mistake`, slot, `${fact.queuedId} ${wrong}`)
@@ -119,7 +130,18 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
     confirmed.add(`${fact.queuedId}/${fact.visitId}`)
   }
 
-  const foldUser: QueueModel['foldUser'] = (fact, { partition }) => {
+  /** An answer that ends a waiting row takes it out of the queue. */
+  const answer = (key: string, fact: FormAnswered): void => {
+    const before = rows.get(key)
+    const answers = outcomes.decide(fact, before, { isKnown: !erased.has(key) })
+    if (!before) return
+    const isOut = before.state === 'waiting' && answers.endedAt !== null
+    const slot = `${userKey(fact)}/${before.formId}`
+    if (isOut) open.set(slot, (open.get(slot) ?? 1) - 1)
+    rows.set(key, { ...before, ...answers, state: isOut ? 'answered' : before.state })
+  }
+
+  const foldLost: QueueModel['foldLost'] = (fact, { partition }) => {
     partitions.set(userKey(fact), partition)
     if (fact.type !== 'VisitAnswered') return
     const key = `${userKey(fact)}/${fact.queuedId}`
@@ -132,10 +154,13 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
 
   return {
     foldForm: (fact, { isLater }) => {
-      if (known.has(fact.id)) return
-      known.add(fact.id)
+      // Two answers may have one id (decisions.md, Retries).
+      const name = fact.type === 'FormAnswered' ? `${fact.id}/${fact.at}` : fact.id
+      if (known.has(name)) return
+      known.add(name)
       const key = `${userKey(fact)}/${fact.queuedId}`
       if (isLater) moving.add(key)
+      if (fact.type === 'FormAnswered') return answer(key, fact)
       const visit = fact.type === 'FormDelivered' ? fact.visitId : ''
       if (fact.id !== uuidV5(`${fact.type}/${visit}`, fact.queuedId)) {
         findings.add('form-events: id', key, `the id of ${fact.type} does not match its row`)
@@ -150,6 +175,7 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
     },
 
     see: (fact, offset) => {
+      if (fact.type === 'AnswerGiven') outcomes.see(fact)
       if (fact.type === 'VisitAnswered') visits.delete(`${fact.queuedId}/${fact.visitId}/${fact.received}`)
       const waiting = causes.get(fact.id)
       if (!waiting) return
@@ -164,9 +190,12 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
       else causes.set(fact.id, others)
     },
 
-    foldUser,
+    foldUser: (fact, how) => {
+      foldLost(fact, how)
+      if (fact.type === 'AnswerGiven') outcomes.expect(fact)
+    },
 
-    foldLost: foldUser,
+    foldLost,
 
     compareUsers: async (snapshot, { first, last }) => {
       for (const fact of [...causes.values()].flat()) {
@@ -176,15 +205,17 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
           `record ${fact.causeId} does not produce this id`,
         )
       }
+      outcomes.end()
       for (const [visit, key] of visits) findings.add('form-events: no visit', key, `no record of visit ${visit}`)
       await compareRows({
         table: 'forms.queue',
         expected: new Map([...rows].filter(([key]) => !moving.has(key))),
         rows: checkedRows(
           snapshot.rows<StoredRow>(
-            `SELECT organization, project, user_id AS "userId", id, form_id AS "formId", state, priority,
+            `SELECT organization, project, user_id AS "userId", id, form_id AS "formId", environment, state, priority,
                queued_at AS "queuedAt", show_from AS "showFrom", expires_at AS "expiresAt", offered_at AS "offeredAt",
                shown_at AS "shownAt", visit_id AS "visitId", cause_id AS "causeId",
+               started_at AS "startedAt", ended_at AS "endedAt", answer_status AS "answerStatus",
                catalog_revision AS "catalogRevision", partition, now() AS "asOf"
              FROM queue ${OF_RANGE}`,
             [first, last],

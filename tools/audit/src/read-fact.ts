@@ -1,5 +1,5 @@
 import type { FetchedRecord } from '@nextvisit/log'
-import type { ClearFact, FormAnswered, FormFact, QueueErased } from './facts.ts'
+import type { ClearFact, FormFact, QueueErased } from './facts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
@@ -131,8 +131,9 @@ const USER_FACTS: Readonly<Record<ClearFact['type'], RecordType>> = {
 const SEALED_MEMBERS = {
   IdentifyRequested: { userName: text, operations, device: objectOf(text) },
   EventTracked: { properties: isObject },
+  AnswerGiven: { answers: isObject },
 } satisfies Readonly<Record<string, Members>>
-type DecidedFact = FormFact | FormAnswered | QueueErased
+type DecidedFact = FormFact | QueueErased
 const FORM_FACTS: Readonly<Record<DecidedFact['type'], RecordType>> = {
   FormQueued: {
     version: '1',
@@ -181,7 +182,7 @@ export function readFormFact(message: Message): Reading<DecidedFact> {
 }
 
 /** Parses the opened members of a record. */
-export function readSealedMembers(type: 'IdentifyRequested' | 'EventTracked', written: string): Reading<object> {
+export function readSealedMembers(type: keyof typeof SEALED_MEMBERS, written: string): Reading<object> {
   const json = parse(written)
   if (!isObject(json)) return unreadable('its sealed text is not a JSON object')
   const members = SEALED_MEMBERS[type]

@@ -17,7 +17,7 @@ export type Opened =
 /** The keys of some users. */
 export interface UserKeys {
   /** Opens the members of a record that describe the person, if a table is folded from them. */
-  readonly open: (fact: Exclude<ClearFact, { type: 'AnswerGiven' | 'UserErased' }>) => Opened
+  readonly open: (fact: Exclude<ClearFact, { type: 'UserErased' }>) => Opened
 }
 
 interface UserKeysOptions {

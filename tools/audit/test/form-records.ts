@@ -1,6 +1,16 @@
-import type { FormDelivered, FormFact, IdentifyRequested, FormQueued, EventTracked, UserFact } from '../src/facts.ts'
+import type {
+  AnswerGiven,
+  EventTracked,
+  FormAnswered,
+  FormDelivered,
+  FormFact,
+  FormQueued,
+  IdentifyRequested,
+  UserFact,
+} from '../src/facts.ts'
 import type { FormInFile } from '../src/workspace-file.ts'
 import { uuidV5 } from '../src/uuid-v5.ts'
+import { NO_ANSWERS } from '../src/answer-outcomes.ts'
 import { PARTITION } from './audit-history.ts'
 
 /** Records, rows and revisions of one user and one form. Instants are minutes after ten. */
@@ -74,11 +84,37 @@ export const delivered = ({ queuedId, formId }: FormQueued, minutes: number): Fo
   return { ...place, type: 'FormDelivered', id, queuedId, formId, at: at(minutes), environment: 'P', visitId }
 }
 
+/** Returns an answer of that minute to a row. */
+export function answerTo({ queuedId, formId }: FormQueued, minutes: number, special: Partial<AnswerGiven> = {}) {
+  const how = { status: 'finished', revision: 1, elements: { score: 'nps' }, answers: { score: 9 } } as const
+  const sealed = { key: NAMESPACE, bytes: 'c2VhbGVk' }
+  const from = {
+    ...place,
+    environment: 'P',
+    source: 'sdk',
+    keyed: false,
+    id: idOf(minutes),
+    received: at(minutes),
+  } as const
+  return { type: 'AnswerGiven', ...from, offerId: queuedId, formId, ...how, sealed, ...special } satisfies AnswerGiven
+}
+
+export function outcomeOf(
+  answer: AnswerGiven,
+  outcome: FormAnswered['outcome'],
+  special: Partial<FormAnswered> = {},
+): FormAnswered {
+  const { id, organization, project, userId, offerId: queuedId, formId, received, status } = answer
+  const { environment, elements, sealed = { key: NAMESPACE, bytes: '' } } = answer
+  const row = { id, organization, project, userId, queuedId, formId, at: received, outcome }
+  return { type: 'FormAnswered', ...row, status, revision: answer.revision, environment, elements, sealed, ...special }
+}
+
 /** Returns a waiting row; `special` overrides its columns. */
 export function queueRow({ queuedId, formId, priority, at: queuedAt, showFrom, ...fact }: FormQueued, special = {}) {
-  const { expiresAt = null, causeId, catalogRevision } = fact
-  const fixed = { id: queuedId, formId, priority, queuedAt, showFrom, expiresAt, causeId, catalogRevision }
-  const moving = { state: 'waiting', offeredAt: null, shownAt: null, visitId: null }
+  const { environment, expiresAt = null, causeId, catalogRevision } = fact
+  const fixed = { id: queuedId, formId, environment, priority, queuedAt, showFrom, expiresAt, causeId, catalogRevision }
+  const moving = { state: 'waiting', offeredAt: null, shownAt: null, visitId: null, ...NO_ANSWERS }
   return { ...place, ...fixed, ...moving, partition: PARTITION, asOf: at(60), ...special }
 }
 

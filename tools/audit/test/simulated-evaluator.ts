@@ -6,6 +6,7 @@ import {
   type UserFact,
 } from '@nextvisit/contracts'
 import {
+  answerRow,
   applyEvent,
   applyIdentify,
   applyVisit,
@@ -45,6 +46,8 @@ export interface SimulatedEvaluator {
 }
 
 const ORGANIZATION = 'acme'
+/** The sealed members of every answer. */
+const SEALED = { key: '019a4423-5b80-7cc1-8f5d-0c2f6a1b7e44', bytes: 'c2VhbGVk' }
 
 export function createSimulatedEvaluator(): SimulatedEvaluator {
   const catalog: { readonly project: ProjectConfig; readonly record: object }[] = []
@@ -55,9 +58,10 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
   const decisions = new Map<string, object>()
 
   const projectNow = (): ProjectConfig | undefined => catalog[revision - 1]?.project
-  /** Adds the counts that a gateway with the same revision writes. */
+  /** Adds the counts that a gateway with the same revision writes, and sealed members. */
   const withCounts = (fact: UserFact): UserFact => {
     const config = projectNow()
+    if (fact.type === 'AnswerGiven') return { ...fact, sealed: SEALED } as UserFact
     return config && fact.type === 'EventTracked' ? { ...fact, ...countsForOf(config, fact) } : fact
   }
   const change = (user: UserState, { queue, facts }: QueueChange): void => {
@@ -114,7 +118,12 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
         if (fact.evaluateTriggers) evaluate(user, fact, eventContextOf(fact))
         return undefined
       }
-      if (fact.type === 'AnswerGiven') return undefined
+      if (fact.type === 'AnswerGiven') {
+        const answered = answerRow(user.queue, fact, SEALED)
+        user.queue = answered.queue
+        forms.push(answered.fact)
+        return undefined
+      }
       if (fact.type === 'UserErased') throw new Error('The simulation erases nobody')
       applyIdentify(user, fact)
       const startsSession = applyVisit(user, fact)

@@ -1,5 +1,5 @@
 import { type EventTracked, Form, ProjectConfig, type UserFact } from '@nextvisit/contracts'
-import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { answerGiven, eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import * as fc from 'fast-check'
 import type { History } from './audit-history.ts'
 import { createSimulatedEvaluator, type SimulatedEvaluator } from './simulated-evaluator.ts'
@@ -16,8 +16,10 @@ interface Told {
   now: number
   /** Seconds since the evaluator last read the catalog. */
   unnoticed: number
-  /** Unpublished answers. */
+  /** Unpublished confirmations of offers. */
   readonly answers: UserFact[]
+  /** Offers so far. */
+  readonly offers: { readonly userId: string; readonly offerId: string; readonly formId: string }[]
 }
 type Step = (told: Told) => void
 
@@ -66,14 +68,32 @@ const visits: fc.Arbitrary<Step> = fc
     isAwaited: fc.constantFrom(true, true, true, false),
     answered: fc.constantFrom('at once', 'at once', 'later', 'never'),
   })
-  .map(({ isAwaited, answered, ...said }) => ({ evaluator, now, answers }) => {
+  .map(({ isAwaited, answered, ...said }) => ({ evaluator, now, answers, offers }) => {
     const fact = visit({ userName: said.userName, received: at(now + said.skew) })
     const offer = evaluator.fold(fact, isAwaited)
+    if (offer) offers.push({ userId: fact.userId, offerId: offer.queuedId, formId: offer.formId })
     if (!offer || answered === 'never') return
     const { id: visitId, userId, received } = fact
     const answer = visitAnswered({ id: crypto.randomUUID(), visitId, userId, received, ...offer })
     if (answered === 'later') answers.push(answer)
     else evaluator.fold(answer, false)
+  })
+
+/** Answers to the last offers, most often of the user who has it. */
+const answerOffers: fc.Arbitrary<Step> = fc
+  .record({
+    skew,
+    back: fc.constantFrom(1, 1, 2, 3),
+    by: fc.constantFrom(undefined, undefined, undefined, 'bob'),
+    status: fc.constantFrom('partial' as const, 'partial' as const, 'finished' as const, 'dismissed' as const),
+    answers: fc.constantFrom({ score: 9 }, {}),
+  })
+  .map(({ skew: ahead, back, by, ...said }) => ({ evaluator, now, offers }) => {
+    const offer = offers.at(-back)
+    if (!offer) return
+    const whose = by === undefined ? { userId: offer.userId } : { userName: by }
+    const { offerId, formId } = offer
+    evaluator.fold(answerGiven({ ...said, offerId, formId, ...whose, received: at(now + ahead) }), false)
   })
 
 const answersLater: fc.Arbitrary<Step> = fc.constant(({ evaluator, answers }) => {
@@ -190,6 +210,7 @@ const steps = fc.array(
     { weight: 6, arbitrary: track },
     { weight: 6, arbitrary: visits },
     { weight: 2, arbitrary: answersLater },
+    { weight: 3, arbitrary: answerOffers },
     { weight: 3, arbitrary: ticks },
     { weight: 5, arbitrary: passes },
     { weight: 1, arbitrary: changes },
@@ -200,7 +221,7 @@ const steps = fc.array(
 /** Histories of a correct evaluator after arbitrary steps and a final pause. */
 export const histories: fc.Arbitrary<History> = fc.tuple(projects, steps).map(([project, happening]) => {
   const evaluator = createSimulatedEvaluator()
-  const told: Told = { evaluator, project, now: 0, unnoticed: 0, answers: [] }
+  const told: Told = { evaluator, project, now: 0, unnoticed: 0, answers: [], offers: [] }
   evaluator.apply(project, at(-3_600 * SECOND))
   evaluator.noticeCatalog()
   for (const step of happening) step(told)
