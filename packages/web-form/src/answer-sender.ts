@@ -1,19 +1,7 @@
-import type { Answers, Offer } from './content.ts'
+import type { AnswerStatus, Answers, FormAnswer, Offer } from '@nextvisit/contracts/shown-form'
 
 /** Time in ms during which answers to elements are gathered for one request. */
 const GATHER_MS = 400
-
-export type AnswerStatus = 'partial' | 'finished' | 'dismissed'
-
-/** The answers to a form so far. `answers` has every shown element with an answer. */
-export interface FormAnswer {
-  readonly offerId: string
-  readonly formId: string
-  readonly revision: number | undefined
-  readonly language: string | undefined
-  readonly answers: Answers
-  readonly status: AnswerStatus
-}
 
 /**
  * Sends answers to the gateway. A rejected promise, or a result whose `outcome` is not `answered`, means that the gateway

@@ -1,5 +1,6 @@
+import type { FormAnswer } from '@nextvisit/contracts/shown-form'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createAnswerSender, type FormAnswer } from './answer-sender.ts'
+import { createAnswerSender } from './answer-sender.ts'
 
 const OFFER = { offerId: 'offer-1', formId: 'nps', revision: 3, language: 'en' }
 /** More than the time in which answers are gathered. */

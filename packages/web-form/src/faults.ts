@@ -1,4 +1,4 @@
-import type { Answer, OtherAnswer, QuestionElement } from './content.ts'
+import type { Answer, OtherAnswer, QuestionElement } from '@nextvisit/contracts/shown-form'
 import type { Words } from './words.ts'
 
 /** Maximum number of characters of a text in place of an option. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Answer, QuestionElement } from './content.ts'
+import type { Answer, QuestionElement } from '@nextvisit/contracts/shown-form'
 import { faultOf, invalidity } from './faults.ts'
 import { wordsIn } from './words.ts'
 

@@ -7,7 +7,7 @@ import type {
   OtherAnswer,
   QuestionElement,
   TextElement,
-} from './content.ts'
+} from '@nextvisit/contracts/shown-form'
 import { h, setAttribute } from './dom.ts'
 import type { Words } from './words.ts'
 

@@ -1,4 +1,4 @@
-import type { Answers, FormContent, QuestionElement } from './content.ts'
+import type { Answers, FormContent, QuestionElement } from '@nextvisit/contracts/shown-form'
 import { h } from './dom.ts'
 import { faultOf, invalidity } from './faults.ts'
 import { createField, createLink, type Field } from './fields.ts'

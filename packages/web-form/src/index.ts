@@ -2,18 +2,20 @@ import { NextvisitForm } from './nextvisit-form.ts'
 
 export { NextvisitForm, type FormEnd } from './nextvisit-form.ts'
 export { unfinishedOffers } from './saved-offer.ts'
-export type { AnswerStatus, FormAnswer, Send } from './answer-sender.ts'
+export type { Send } from './answer-sender.ts'
 export type {
   Answer,
   AnswerLeaf,
+  AnswerStatus,
   Answers,
   Condition,
+  FormAnswer,
   FormContent,
   FormElement,
   Offer,
   OtherAnswer,
   QuestionElement,
-} from './content.ts'
+} from '@nextvisit/contracts/shown-form'
 export type { Words } from './words.ts'
 
 declare global {

@@ -1,5 +1,5 @@
 import { type AnswerSender, createAnswerSender, type Send } from './answer-sender.ts'
-import type { Answers, Offer } from './content.ts'
+import type { Answers, Offer } from '@nextvisit/contracts/shown-form'
 import { focusedElement, h } from './dom.ts'
 import { createFormView } from './form-view.ts'
 import { createSavedOffer, type SavedOffer } from './saved-offer.ts'

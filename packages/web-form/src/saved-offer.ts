@@ -1,4 +1,4 @@
-import type { Answers, Offer } from './content.ts'
+import type { Answers, Offer } from '@nextvisit/contracts/shown-form'
 
 const PREFIX = 'nextvisit-form:'
 

@@ -1,4 +1,4 @@
-import type { Answer, AnswerLeaf, Answers, Condition, FormElement } from './content.ts'
+import type { Answer, AnswerLeaf, Answers, Condition, FormElement } from '@nextvisit/contracts/shown-form'
 
 /** Returns the answer to an element; undefined: none, or the element is hidden. */
 type AnswerTo = (id: string) => Answer | undefined

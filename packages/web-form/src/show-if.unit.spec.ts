@@ -2,7 +2,7 @@ import { AnswerCondition } from '@nextvisit/contracts'
 import { compileTree, valueTest } from '@nextvisit/domain'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Answer, Answers, Condition, FormElement } from './content.ts'
+import type { Answer, Answers, Condition, FormElement } from '@nextvisit/contracts/shown-form'
 import { holds, shownIds } from './show-if.ts'
 
 const IDS = ['one', 'two', 'three']

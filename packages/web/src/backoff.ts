@@ -16,7 +16,7 @@ export interface Backoff {
   /** Returns the time in ms until a request may be sent; 0 or less: now. */
   readonly leftMs: () => number
   /**
-   * Resolves at the end of the pause, to true if it was ended before. Spread over time: the first request then begins the next
+   * Resolves at the end of the pause, to true if the page is left. Spread over time: the first request then begins the next
    * pause, and others wait again. It lasts at most `longestMs`.
    */
   readonly pause: (longestMs?: number) => Promise<boolean>
@@ -25,15 +25,15 @@ export interface Backoff {
 }
 
 export function createBackoff(store: Store, pauses: Pauses): Backoff {
-  function read(): { readonly leftMs: number; readonly failures: number } {
+  function read(): readonly [leftMs: number, failures: number] {
     const value = store.get(NAME) ?? ''
     const [, ms = 0, failures = 0] = value.split(' ').map(Number)
     const ageMs = ageOfKey(value)
     // A negative age: the clock was set back.
-    return ageMs >= 0 && ageMs < ms + FORGOTTEN_AFTER_MS ? { leftMs: ms - ageMs, failures } : { leftMs: 0, failures: 0 }
+    return ageMs >= 0 && ageMs < ms + FORGOTTEN_AFTER_MS ? [ms - ageMs, failures] : [0, 0]
   }
 
-  const leftMs = () => read().leftMs
+  const leftMs = () => read()[0]
   const pauseAfter = (failures: number, retryAfterMs = 0) => {
     const ms = Math.max(leftMs(), retryDelayMs(failures, retryAfterMs, Math.random()))
     store.set(NAME, [Date.now(), Math.round(ms), failures].join(' '))
@@ -43,13 +43,13 @@ export function createBackoff(store: Store, pauses: Pauses): Backoff {
     leftMs,
     pause: (longestMs = Infinity) => pauses.pause(Math.min(longestMs, leftMs() * (1 + Math.random() / 4))),
     counting: (send) => async (request) => {
-      const { failures } = read()
+      const [, failures] = read()
       // This request probes the gateway, and others wait meanwhile.
       if (failures > 0) pauseAfter(failures)
       const attempt = await send<never>(request)
       // Requests in flight at the same time count as one failure.
-      if (attempt.outcome === 'failed') pauseAfter(Math.max(failures + 1, read().failures), attempt.retryAfterMs)
-      else if (store.take(NAME) !== undefined) pauses.endAll()
+      if (attempt.outcome === 'failed') pauseAfter(Math.max(failures + 1, read()[1]), attempt.retryAfterMs)
+      else if (store.take(NAME)) pauses.endAll(false)
       return attempt
     },
   }

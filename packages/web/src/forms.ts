@@ -1,14 +1,18 @@
-import type { Marks } from './marks.ts'
+import type { FormAnswer, Offer } from '@nextvisit/contracts/shown-form'
+import type { PageParts } from './page-parts.ts'
 import { isHidden } from './page.ts'
-import type { VisitAnswer } from './result.ts'
-import type { Store } from './store.ts'
+import type { AnswersAnswer, Result, VisitAnswer } from './result.ts'
+import type { Queue } from './queue.ts'
 
-/** Prefix of stored forms: `<onPageDelay> <feedbackId>` under the key of the visit, so that a visit answered twice stores one. */
-const PREFIX = 'form:'
+/** Names of stored forms. They are `<onPageDelay> <JSON>` under the key of the visit, so that a visit answered twice stores one. */
+const STORED = /^form:/
 
-export interface Form {
-  /** Id of the form to show. */
+/** The form to show. Without `content`, the page draws the form that it knows by its id. */
+export interface Form extends Offer {
+  /** Equal to `formId`. */
   readonly feedbackId: string
+  /** {@link Nextvisit.answer} for this form. */
+  readonly answer: (given: Pick<FormAnswer, 'answers' | 'status'>) => Promise<Result<AnswersAnswer>>
 }
 export type FormHandler = (form: Form) => void
 
@@ -25,7 +29,7 @@ export interface Forms {
   readonly stop: () => void
 }
 
-export function createForms(store: Store, marks: Marks): Forms {
+export function createForms({ store, marks }: PageParts, answer: Queue['answer']): Forms {
   const handlers = new Set<FormHandler>()
   let timer: ReturnType<typeof setTimeout> | undefined
   /** True if the delay is over, but the page is hidden. */
@@ -33,26 +37,27 @@ export function createForms(store: Store, marks: Marks): Forms {
 
   /** Schedules the next form. At most one is shown per page and per answer. */
   function expect(): void {
-    const [name] = store.names(PREFIX)
-    if (timer !== undefined || name === undefined || handlers.size === 0) return
-    const [delay = '0'] = (store.get(name) ?? '').split(' ')
-    timer = setTimeout(() => void handOver(), Number(delay) * 1_000)
+    const [name] = store.names(STORED)
+    if (timer || !name || handlers.size === 0) return
+    timer = setTimeout(() => void handOver(), Number.parseFloat(store.get(name) ?? '') * 1_000)
   }
 
   async function handOver(): Promise<void> {
     isHeldBack = isHidden()
     if (isHeldBack) return
-    const [name] = store.names(PREFIX)
+    const [name] = store.names(STORED)
     // Another tab may have taken the form, which this tab may not see yet.
-    const isFirst = name !== undefined && (await marks.mark(name))
+    const isFirst = name && (await marks.mark(name))
     timer = undefined
     if (!isFirst || handlers.size === 0) return
     // Takes the form before the handler runs, because the handler may leave the page.
-    const [, feedbackId] = store.take(name)?.split(' ') ?? []
-    if (feedbackId === undefined) return
+    const form = store.take(name)
+    if (!form) return
     for (const handle of handlers) {
       try {
-        handle({ feedbackId })
+        const offer = JSON.parse(form.slice(form.indexOf(' '))) as Offer
+        const ids = { ...offer, content: undefined }
+        handle({ ...offer, feedbackId: offer.formId, answer: (given) => answer({ ...ids, ...given }) })
       } catch (error) {
         reportError(error)
       }
@@ -66,8 +71,8 @@ export function createForms(store: Store, marks: Marks): Forms {
   }
 
   return {
-    keep: (visitKey, { nextFeedbackId: feedbackId, onPageDelay }) => {
-      if (feedbackId !== undefined) store.set(PREFIX + visitKey, `${onPageDelay} ${feedbackId}`)
+    keep: (visitKey, { nextFeedback, onPageDelay }) => {
+      if (nextFeedback) store.set(`form:${visitKey}`, `${onPageDelay} ${JSON.stringify(nextFeedback)}`)
       expect()
     },
     onForm: (handle) => {

@@ -6,6 +6,11 @@ export interface Marks {
   /** Sets a mark. Resolves to true if it was unset, or without locks: without https or storage. */
   readonly mark: (name: string) => Promise<boolean>
   readonly isMarked: (name: string) => Promise<boolean>
+  /**
+   * Runs one request at a time over all tabs, so that a visit in flight in another tab does not count as unanswered.
+   * `run` never rejects.
+   */
+  readonly alone: <T>(run: () => Promise<T>) => Promise<T>
 }
 
 /** Creates marks as locks with this prefix. A lock is held for some seconds, and ends with its page. */
@@ -21,9 +26,17 @@ export function createMarks(prefix: string): Marks {
       }).catch(() => true),
     isMarked: async (name) => {
       try {
-        return (await navigator.locks.query()).held?.some((lock) => lock.name === prefix + name) ?? false
+        const { held = [] } = await navigator.locks.query()
+        return held.some((lock) => lock.name === prefix + name)
       } catch {
         return false
+      }
+    },
+    alone: async (run) => {
+      try {
+        return await navigator.locks.request(prefix, run)
+      } catch {
+        return run()
       }
     },
   }

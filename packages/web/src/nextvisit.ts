@@ -1,10 +1,11 @@
+import type { FormAnswer } from '@nextvisit/contracts/shown-form'
 import { createBackoff } from './backoff.ts'
-import { createEvents, type Properties } from './events.ts'
 import { createForms, type FormHandler } from './forms.ts'
 import { createMarks } from './marks.ts'
-import { isHidden, listen, watchNavigation } from './page.ts'
+import { listen, watchNavigation } from './page.ts'
 import { createPauses } from './pauses.ts'
-import type { Result, TrackAnswer, VisitAnswer } from './result.ts'
+import { createQueue, type Properties } from './queue.ts'
+import type { AnswersAnswer, Result, TrackAnswer, VisitAnswer } from './result.ts'
 import { createSend } from './send.ts'
 import { createStore } from './store.ts'
 import { sweep } from './sweep.ts'
@@ -36,6 +37,8 @@ export interface NextvisitOptions {
 
 /** A client. No function throws, and no promise rejects. */
 export interface Nextvisit {
+  /** Pseudonym of the user and the key, under which the browser stores values. */
+  readonly scope: string
   /**
    * Reports the user's visit, and asks for the next form. After the first call, visits are repeated as their answers
    * request. A call during a visit joins it.
@@ -43,6 +46,11 @@ export interface Nextvisit {
   readonly visit: () => Promise<Result<VisitAnswer>>
   /** Records an event; it counts once, even if it is sent several times. Resolves to the gateway's answer. */
   readonly track: (eventName: string, properties?: Properties) => Promise<Result<TrackAnswer>>
+  /**
+   * Sends answers to a form, such as one of an earlier page. The gateway gets answers in the order of the calls, each once.
+   * The answer in {@link Form} does the same for its form.
+   */
+  readonly answer: (answer: FormAnswer) => Promise<Result<AnswersAnswer>>
   /** Calls the handler with each form to show. Returns a function that removes the handler. */
   readonly onForm: (handle: FormHandler) => () => void
   /** Stops the client, for example when the user signs out. Unanswered requests are sent once more. */
@@ -55,36 +63,23 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
   const scope = `nextvisit:${userScope(key, userName)}:`
   const user = { userName, userSignature }
   const store = createStore(scope)
-  const marks = createMarks(scope)
   const pauses = createPauses()
   const backoff = createBackoff(store, pauses)
   const send = backoff.counting(createSend(host, key))
-  const forms = createForms(store, marks)
   let isClosed = typeof document === 'undefined'
   let ends: readonly (() => void)[] | undefined
 
-  const visits = createVisits({
-    writeBody: () => writeVisitBody(user, options),
-    send,
-    backoff,
-    store,
-    marks,
-    lockName: scope,
-    isClosed: () => isClosed,
-    onAnswer: forms.keep,
-  })
-  const events = createEvents({
-    user,
-    send,
-    backoff,
-    store,
-    pauses,
-    isClosed: () => isClosed,
-    identified: visits.settled,
-  })
+  const parts = { user, send, backoff, store, marks: createMarks(scope), pauses, isClosed: () => isClosed }
+  const visits = createVisits(
+    parts,
+    () => writeVisitBody(user, options),
+    (visitKey, answer) => forms.keep(visitKey, answer),
+  )
+  const queue = createQueue(parts, visits.settled)
+  const forms = createForms(parts, queue.answer)
 
   function start(): void {
-    if (ends) return
+    if (ends || isClosed) return
     sweep()
     ends = [
       watchNavigation(() => {
@@ -92,7 +87,6 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
         forms.pageBegan()
       }),
       listen(document, 'visibilitychange', () => {
-        if (isHidden()) return events.keepUnanswered()
         visits.visitIfDue()
         forms.pageShown()
       }),
@@ -105,25 +99,28 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
       }),
     ]
     void visits.visit()
-    events.sendLeftovers()
+    queue.sendLeftovers()
     forms.pageBegan()
   }
 
   /** Retries all pending requests at once. */
   function leave(): void {
-    events.keepUnanswered()
-    pauses.endAll()
+    pauses.endAll(true)
   }
 
   return {
+    scope,
     visit: async () => {
-      if (isClosed) return { outcome: 'unanswered', reason: 'closed' }
       start()
       return visits.visit()
     },
     track: async (eventName, properties) => {
-      if (!isClosed) start()
-      return events.track(eventName, properties)
+      start()
+      return queue.track(eventName, properties)
+    },
+    answer: async (answer) => {
+      start()
+      return queue.answer(answer)
     },
     onForm: (handle) => (isClosed ? () => {} : forms.onForm(handle)),
     close: () => {

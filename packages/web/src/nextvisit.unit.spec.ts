@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { Form } from './forms.ts'
 import { createNextvisit, type NextvisitOptions } from './nextvisit.ts'
 import { userScope } from './user-scope.ts'
 
@@ -17,13 +18,20 @@ describe('a client without a page, such as on a server', () => {
   ])('with %s does nothing and throws nothing', async (_name, options) => {
     const nextvisit = createNextvisit(options as unknown as NextvisitOptions)
     const removeHandler = nextvisit.onForm(() => undefined)
-    expect([await nextvisit.visit(), await nextvisit.track('Looked')]).toEqual([CLOSED, CLOSED])
+    const answer = { offerId: 'o', formId: 'nps', answers: {}, status: 'dismissed' } as const
+    expect([await nextvisit.visit(), await nextvisit.track('Looked'), await nextvisit.answer(answer)]).toEqual([
+      CLOSED,
+      CLOSED,
+      CLOSED,
+    ])
     removeHandler()
     nextvisit.close()
   })
 })
 
 describe('a stored form', () => {
+  const offer = { offerId: 'o', formId: 'nps', revision: 3, language: 'de', content: { elements: [] } }
+
   it.each([
     ['is handed over to a handler', false],
     ['is not handed over after close: another user may be signed in', true],
@@ -32,15 +40,18 @@ describe('a stored form', () => {
     vi.stubGlobal('document', { visibilityState: 'visible' })
     vi.stubGlobal('navigator', {})
     const name = `nextvisit:${userScope('nv_sdk_P_x', 'ada')}:form:k`
-    const values: Record<string, string> = { [name]: '0 nps' }
+    const values: Record<string, string> = { [name]: `0.5 ${JSON.stringify(offer)}` }
     const getItem = (of: string) => values[of]
     const removeItem = (of: string) => delete values[of]
     vi.stubGlobal('localStorage', Object.assign(Object.create({ getItem, removeItem }), values))
     const nextvisit = createNextvisit({ key: 'nv_sdk_P_x', host: 'https://nextvisit.example.com', userName: 'ada' })
     if (isClosed) nextvisit.close()
-    const handed: string[] = []
-    nextvisit.onForm(({ feedbackId }) => handed.push(feedbackId))
+    const handed: Form[] = []
+    nextvisit.onForm((form) => handed.push(form))
+    await vi.advanceTimersByTimeAsync(499)
+    expect(handed).toEqual([])
     await vi.runAllTimersAsync()
-    expect(handed).toEqual(isClosed ? [] : ['nps'])
+    const form = { ...offer, feedbackId: 'nps', answer: expect.any(Function) as unknown }
+    expect(handed).toEqual(isClosed ? [] : [form])
   })
 })

@@ -1,25 +1,24 @@
 /** Interruptible pauses. */
 export interface Pauses {
-  /** Resolves after the time, to true if the pause was ended before. */
+  /** Resolves after the time, or when all pauses are ended: then to the reason. */
   readonly pause: (ms: number) => Promise<boolean>
-  /** Ends every pause at once. */
-  readonly endAll: () => void
+  /** Ends every pause at once. `isLeft`: because the page is left. */
+  readonly endAll: (isLeft: boolean) => void
 }
 
 export function createPauses(): Pauses {
-  const running = new Set<() => void>()
+  const running = new Set<(isLeft: boolean) => void>()
   return {
     pause: (ms) =>
       new Promise((resolve) => {
-        const end = (isEarly: boolean) => {
+        const end = (isLeft: boolean) => {
           clearTimeout(timer)
-          running.delete(endEarly)
-          resolve(isEarly)
+          running.delete(end)
+          resolve(isLeft)
         }
-        const endEarly = () => end(true)
         const timer = setTimeout(end, ms, false)
-        running.add(endEarly)
+        running.add(end)
       }),
-    endAll: () => running.forEach((end) => end()),
+    endAll: (isLeft) => running.forEach((end) => end(isLeft)),
   }
 }

@@ -1,3 +1,5 @@
+import type { AnswerStatus, Offer } from '@nextvisit/contracts/shown-form'
+
 /** Outcome of a request. */
 export type Result<Answer> =
   | { readonly outcome: 'answered'; readonly answer: Answer }
@@ -8,7 +10,7 @@ export type Result<Answer> =
 /**
  * `unreachable`: the gateway gave no final answer while the request was tried.
  * `closed`: `close()` was called, or there is no page.
- * `full`: 100 events are already waiting.
+ * `full`: 100 events and answers are already waiting. Answers are never refused for this.
  */
 export type UnansweredReason = 'unreachable' | 'closed' | 'full'
 
@@ -32,6 +34,7 @@ export interface VisitAnswer {
   readonly userId: string
   /** The form to show. {@link Nextvisit.onForm} gets it, too. */
   readonly nextFeedbackId?: string | undefined
+  readonly nextFeedback?: Offer | undefined
   readonly pingAgainIn: number
   readonly pingOnNextPageVisit: boolean
   readonly onPageDelay: number
@@ -47,5 +50,13 @@ export interface TrackAnswer {
   readonly triggersEvaluated: boolean
   /** Number of forms that this event queued for the user's next visit. */
   readonly formsQueued: number
+  readonly message: string
+}
+
+/** Answer to answers of the user. */
+export interface AnswersAnswer {
+  /** Id of the record. */
+  readonly requestId: string
+  readonly status: AnswerStatus
   readonly message: string
 }

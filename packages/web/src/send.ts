@@ -8,7 +8,7 @@ const MAX_KEPT_BYTES = 60_000
 
 /** Sends a request once. Never rejects. */
 export type Send = <Answer>(request: {
-  readonly route: 'identify-user' | 'track-event'
+  readonly route: 'answers' | 'identify-user' | 'track-event'
   /** Body as JSON. */
   readonly body: string
   /** Value of `Idempotency-Key`. */
@@ -41,9 +41,12 @@ export function createSend(host: string, apiKey: string): Send {
   }
 }
 
+/** Time in the last key. */
+let lastMs = 0
+
 /** Creates an `Idempotency-Key`. It begins with the time, so that keys sort by age. Works without https, unlike `randomUUID`. */
 export function createRequestKey(): string {
-  return `${Date.now()}-${crypto.getRandomValues(new Uint32Array(4)).join('')}`
+  return `${(lastMs = Math.max(lastMs + 1, Date.now()))}-${crypto.getRandomValues(new Uint32Array(4)).join('')}`
 }
 
 /** Returns the age of a key in ms by this browser's clock. A key without a time is as old as 1970. */

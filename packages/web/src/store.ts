@@ -5,8 +5,8 @@ export interface Store {
   readonly set: (name: string, value: string) => boolean
   /** Removes a value and returns it. */
   readonly take: (name: string) => string | undefined
-  /** Returns the names with this prefix, in order. */
-  readonly names: (beginning: string) => readonly string[]
+  /** Returns the matching names, in order. */
+  readonly names: (pattern: RegExp) => readonly string[]
 }
 
 /** Creates a store of values under this prefix. */
@@ -21,7 +21,7 @@ export function createStore(prefix: string): Store {
         return true
       })
       if (!isKept) memory.set(name, value)
-      return isKept === true
+      return !!isKept
     },
     take: (name) => {
       const value = get(name)
@@ -29,10 +29,10 @@ export function createStore(prefix: string): Store {
       memory.delete(name)
       return value
     },
-    names: (beginning) => {
+    names: (pattern) => {
       const kept = attempt((storage) => Object.keys(storage)) ?? []
       const all = [...memory.keys(), ...kept.flatMap((key) => (key.startsWith(prefix) ? key.slice(prefix.length) : []))]
-      return all.filter((name) => name.startsWith(beginning)).toSorted()
+      return all.filter((name) => pattern.test(name)).toSorted()
     },
   }
 }

@@ -2,8 +2,10 @@ import { ageOfKey } from './send.ts'
 import { attempt } from './store.ts'
 
 const HOUR_MS = 3_600_000
-/** Maximum age in ms of the stored values of any user, by kind. */
-const MAX_AGES_MS: Readonly<Record<string, number>> = {
+/** Maximum age in ms of the stored values of any user, by kind. Below that of timers, 24 days, for what is sent again. */
+export const MAX_AGES_MS = {
+  answers: 168 * HOUR_MS,
+  // The gateway sets the time of an event at its arrival, so that of a later one would be wrong.
   event: HOUR_MS,
   retry: 2 * HOUR_MS,
   visit: 24 * HOUR_MS,
@@ -13,8 +15,8 @@ const MAX_AGES_MS: Readonly<Record<string, number>> = {
 const MAX_VALUES = 100
 /** Maximum size of all values, in characters. Pages of one site have about five million. */
 const MAX_CHARACTERS = 500_000
-/** Kind and, for events and forms, key of a stored value. Keys begin with their time; so do the values without a key. */
-const NAME = /^nextvisit:[^:]*:(event|form|retry|visit):?(.*)/
+/** Kind and, for answers, events and forms, key of a stored value. Keys begin with their time; so do the values without a key. */
+const NAME = /^nextvisit:[^:]*:(answers|event|form|retry|visit):?(.*)/
 
 /**
  * Removes stored values of all users that are too old, and the oldest ones that are too many: a user may never return. A value
@@ -26,13 +28,14 @@ export function sweep(): void {
       const [, kind, key] = NAME.exec(name) ?? []
       const value = storage.getItem(name) ?? ''
       // The clock may have been set back since.
-      return kind ? [{ name, kind, size: name.length + value.length, ageMs: Math.abs(ageOfKey(key || value)) }] : []
+      const ageMs = Math.abs(ageOfKey(key || value))
+      return kind ? [{ name, kind: kind as keyof typeof MAX_AGES_MS, size: name.length + value.length, ageMs }] : []
     })
     const room: Record<string, number> = {}
     let characters = MAX_CHARACTERS
     for (const { name, kind, size, ageMs } of found.toSorted((one, other) => one.ageMs - other.ageMs)) {
       const values = (room[kind] ?? MAX_VALUES) - 1
-      if (ageMs < (MAX_AGES_MS[kind] ?? 0) && values >= 0 && size <= characters) {
+      if (ageMs < MAX_AGES_MS[kind] && values >= 0 && size <= characters) {
         room[kind] = values
         characters -= size
       } else storage.removeItem(name)

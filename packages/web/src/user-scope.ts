@@ -6,7 +6,7 @@ export function userScope(key: string, userName: string): string {
   let one = 0x811c9dc5
   let other = 0x41c6ce57
   for (const character of `${key} ${userName}`) {
-    const code = character.codePointAt(0) ?? 0
+    const code = character.codePointAt(0) as number
     one = Math.imul(one ^ code, 16_777_619)
     other = Math.imul(other ^ code, 1_597_334_677)
   }

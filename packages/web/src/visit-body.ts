@@ -9,10 +9,10 @@ interface VisitOptions {
  * Serializes the body of a visit. Throws if it is not JSON, except for device facts: the browser reports them, so an invalid one
  * must not prevent the visit. The gateway drops and counts it (decisions.md, Identify).
  */
-export function writeVisitBody(user: object, { traits, deviceInfo = {} }: VisitOptions): string {
+export function writeVisitBody(user: object, { traits, deviceInfo }: VisitOptions): string {
   // Names members as the options do.
   toJson({ traits })
-  const device = JSON.stringify(deviceInfo, (name, value: unknown) =>
+  const device = JSON.stringify({ $deviceLanguage: navigator.language, ...deviceInfo }, (name, value: unknown) =>
     name && typeof (value ?? '') !== 'string' ? {} : value,
   )
   // The page that repeats this visit may have other traits (decisions.md, Retries).

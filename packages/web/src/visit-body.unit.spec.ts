@@ -1,7 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { writeVisitBody } from './visit-body.ts'
 
+beforeAll(() => void vi.stubGlobal('navigator', { language: 'de-CH' }))
+afterAll(() => vi.unstubAllGlobals())
+
 const user = { userName: 'ada' }
+const $deviceLanguage = 'de-CH'
 const write = (traits?: object, deviceInfo?: object) => writeVisitBody(user, { traits, deviceInfo })
 
 describe('the body of a visit', () => {
@@ -10,9 +14,22 @@ describe('the body of a visit', () => {
       userName: 'ada',
       userAttributes: { $set: { theme: 'dark' } },
       repeatMayDiffer: true,
-      $deviceInfo: { $timezone: 'Europe/Berlin' },
+      $deviceInfo: { $timezone: 'Europe/Berlin', $deviceLanguage },
     })
-    expect(JSON.parse(write())).toEqual({ userName: 'ada', userAttributes: {}, repeatMayDiffer: true, $deviceInfo: {} })
+    expect(JSON.parse(write())).toEqual({
+      userName: 'ada',
+      userAttributes: {},
+      repeatMayDiffer: true,
+      $deviceInfo: { $deviceLanguage },
+    })
+  })
+
+  it.each([
+    ['the one that the page knows', { $deviceLanguage: 'fr' }, { $deviceLanguage: 'fr' }],
+    ['none, if the page says so', { $deviceLanguage: undefined }, {}],
+  ])('has another language than that of the browser: %s', (_which, given, sent) => {
+    expect(JSON.parse(write(undefined, given))).toMatchObject({ $deviceInfo: sent })
+    expect(write(undefined, given)).not.toContain('de-CH')
   })
 
   it('is refused for a trait that is not JSON, which it names', () => {
@@ -34,7 +51,7 @@ describe('the body of a visit', () => {
     const { $deviceInfo } = JSON.parse(write(undefined, { $timezone: value, $browser: 'Firefox' })) as {
       $deviceInfo: unknown
     }
-    expect($deviceInfo).toEqual({ $timezone: {}, $browser: 'Firefox' })
+    expect($deviceInfo).toEqual({ $timezone: {}, $browser: 'Firefox', $deviceLanguage })
   })
 
   it('keeps a device fact with half a character, which the gateway drops', () => {

@@ -1,29 +1,14 @@
-import type { Backoff } from './backoff.ts'
-import type { Marks } from './marks.ts'
+import type { PageParts } from './page-parts.ts'
 import { isHidden } from './page.ts'
 import { type Attempt, refusedBy, type Result, type VisitAnswer } from './result.ts'
 import { scheduleAfter } from './schedule.ts'
-import { createRequestKey, type Send } from './send.ts'
-import type { Store } from './store.ts'
+import { createRequestKey } from './send.ts'
 
 /** Stored name of the key of a visit without an answer. */
 const UNANSWERED = 'visit'
 /** Maximum pause in ms before the next attempt of a visit. After a longer one, it is another visit. */
 const LONGEST_WAIT_MS = 10_000
 const FAILED = { outcome: 'failed', retryAfterMs: 0 } as const
-
-interface VisitParts {
-  /** Returns the body as JSON. Throws if it is not JSON. */
-  readonly writeBody: () => string
-  readonly send: Send
-  readonly backoff: Backoff
-  readonly store: Store
-  readonly marks: Marks
-  /** Name of the lock that the tabs of one user share. */
-  readonly lockName: string
-  readonly isClosed: () => boolean
-  readonly onAnswer: (visitKey: string, answer: VisitAnswer) => void
-}
 
 export interface Visits {
   /** Makes a visit now, or joins a visit in flight. Never rejects. */
@@ -35,8 +20,12 @@ export interface Visits {
   readonly stop: () => void
 }
 
-export function createVisits(parts: VisitParts): Visits {
-  const { writeBody, send, backoff, store, marks, lockName, isClosed, onAnswer } = parts
+/** Creates the visits of a page. `writeBody` returns the body as JSON, and throws if it is not JSON. */
+export function createVisits(
+  { send, backoff, store, marks, isClosed }: Omit<PageParts, 'user' | 'pauses'>,
+  writeBody: () => string,
+  onAnswer: (visitKey: string, answer: VisitAnswer) => void,
+): Visits {
   let body: string
   let ownKey: string
   let isDue = false
@@ -48,6 +37,7 @@ export function createVisits(parts: VisitParts): Visits {
   const settled = new Promise<void>((resolve) => (settle = resolve))
 
   async function ask(): Promise<Result<VisitAnswer>> {
+    if (isClosed()) return { outcome: 'unanswered', reason: 'closed' }
     try {
       body = writeBody()
     } catch (error) {
@@ -57,10 +47,10 @@ export function createVisits(parts: VisitParts): Visits {
     for (;;) {
       const leftMs = backoff.leftMs()
       if (leftMs > LONGEST_WAIT_MS) return { outcome: 'unanswered', reason: 'unreachable' }
-      const isEnded = leftMs > 0 && (await backoff.pause())
+      const isLeft = leftMs > 0 && (await backoff.pause())
       if (isClosed()) return { outcome: 'unanswered', reason: 'closed' }
       // Another tab may have failed meanwhile.
-      const attempt = await alone(lockName, async () => (isEnded || backoff.leftMs() <= 0 ? tryOnce() : FAILED))
+      const attempt = await marks.alone(async () => (isLeft || backoff.leftMs() <= 0 ? tryOnce() : FAILED))
       if (attempt.outcome !== 'failed') return attempt
     }
   }
@@ -71,7 +61,7 @@ export function createVisits(parts: VisitParts): Visits {
    */
   async function tryOnce(): Promise<Attempt<VisitAnswer>> {
     const left = store.get(UNANSWERED)
-    const isAnswered = left === undefined || (await marks.isMarked(left))
+    const isAnswered = !left || (await marks.isMarked(left))
     if (isAnswered || left !== ownKey) {
       const attempt = isAnswered ? undefined : await sendVisit(left, true)
       if (attempt?.outcome === 'failed') return attempt
@@ -116,21 +106,4 @@ export function createVisits(parts: VisitParts): Visits {
   }
 
   return { visit, visitIfDue, settled, stop: () => clearTimeout(timer) }
-}
-
-/**
- * Runs one request at a time over all tabs, so that a visit in flight in another tab does not count as unanswered.
- * `run` never rejects.
- */
-function alone<T>(lockName: string, run: () => Promise<T>): Promise<T> {
-  return new Promise((resolve) => {
-    const runHere = () => resolve(run())
-    try {
-      const locked = navigator.locks.request(lockName, async () => resolve(await run()))
-      // Locks are missing without https or storage.
-      locked.catch(runHere)
-    } catch {
-      runHere()
-    }
-  })
 }

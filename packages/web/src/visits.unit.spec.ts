@@ -47,16 +47,14 @@ function givenTab(respond: (request: Parameters<Send>[0]) => Attempt<VisitAnswer
     sent.push(request.key)
     return respond(request)
   }
-  const visits = createVisits({
-    writeBody,
+  const parts = {
     send: backoff.counting(send as Send),
     backoff,
     store,
     marks: createMarks('test:'),
-    lockName: 'test:',
     isClosed: () => false,
-    onAnswer: (key) => answered.push(key),
-  })
+  }
+  const visits = createVisits(parts, writeBody, (key) => answered.push(key))
   return { visits, sent, answered }
 }
 

@@ -8,52 +8,38 @@ const LONE_SURROGATE = /\p{Surrogate}/u
  * `toJSON`, such as dates, are replaced by its result.
  */
 export function toJson(value: object): string {
-  const problem = problemIn(value, '', [])
-  if (problem !== undefined) throw new TypeError(problem)
+  check(value, '', [])
   return JSON.stringify(value)
 }
 
-/** Returns the path of the first such member and what it must be. `parents`: the objects around the value. */
-function problemIn(value: object, path: string, parents: readonly object[]): string | undefined {
-  if (parents.includes(value)) return `${path} must not contain itself`
-  if (parents.length === MAX_LEVELS) return `${path} must have at most ${MAX_LEVELS} levels`
-  const around = [...parents, value]
-  const isArray = Array.isArray(value)
-  // The copy of a list has no holes.
-  for (const name of Object.keys(isArray ? [...value] : value)) {
-    const memberPath = isArray ? `${path}[${name}]` : path ? `${path}.${name}` : name
-    const problem = problemOf(value, name, memberPath, around)
-    if (problem !== undefined) return problem
+/** Throws an error that names the first such member. `parents`: the objects around the value. */
+function check(value: unknown, path: string, parents: readonly unknown[]): void {
+  const must = (what: string, at = path): never => {
+    throw new TypeError(`${at} must ${what}`)
   }
-  return undefined
-}
-
-function problemOf(holder: object, name: string, path: string, around: readonly object[]): string | undefined {
-  const given = (holder as Readonly<Record<string, unknown>>)[name]
-  const value = hasToJson(given) ? given.toJSON(name) : given
-  const must = (what: string) => `${path} must be ${what}`
-  if (LONE_SURROGATE.test(name)) return must('named in well-formed Unicode')
-  if (value === undefined && !Array.isArray(holder)) return undefined
-  switch (typeof value) {
-    case 'boolean':
-      return undefined
-    case 'number':
-      return Number.isFinite(value) ? undefined : must(`a finite number, not ${value}`)
-    case 'string':
-      return LONE_SURROGATE.test(value) ? must('well-formed Unicode') : undefined
-    case 'object': {
-      if (value === null) return kindOf(given) === 'Date' ? must('a valid date') : undefined
-      const kind = kindOf(value)
-      return kind === 'Object' || kind === 'Array' ? problemIn(value, path, around) : must(`JSON, not ${kind}`)
-    }
-    default:
-      return must(`JSON, not ${typeof value}`)
+  const type = typeof value
+  if (LONE_SURROGATE.test(type === 'string' ? (value as string) : '')) must('be well-formed Unicode')
+  if (type === 'number' && !Number.isFinite(value)) must(`be a finite number, not ${value as number}`)
+  if (value === null || type === 'string' || type === 'number' || type === 'boolean') return
+  const kind = kindOf(value)
+  const isArray = kind === 'Array'
+  if (!isArray && kind !== 'Object') must(`be JSON, not ${type === 'object' ? kind : type}`)
+  if (parents.includes(value)) must('not contain itself')
+  if (parents.length === MAX_LEVELS) must(`have at most ${MAX_LEVELS} levels`)
+  const members = value as Readonly<Record<string, unknown>>
+  // The copy of a list has no holes.
+  for (const name of Object.keys(isArray ? [...(value as unknown[])] : members)) {
+    const memberPath = isArray ? `${path}[${name}]` : path ? `${path}.${name}` : name
+    if (LONE_SURROGATE.test(name)) must('be named in well-formed Unicode', memberPath)
+    const given = members[name]
+    const member = hasToJson(given) ? given.toJSON(name) : given
+    if (member === null && kindOf(given) === 'Date') must('be a valid date', memberPath)
+    if (member !== undefined || isArray) check(member, memberPath, [...parents, value])
   }
 }
 
 function hasToJson(value: unknown): value is { readonly toJSON: (name: string) => unknown } {
-  const isAsked = typeof value === 'object' || typeof value === 'bigint'
-  return isAsked && typeof (value as { readonly toJSON?: unknown } | null)?.toJSON === 'function'
+  return typeof (value as { readonly toJSON?: unknown } | null | undefined)?.toJSON === 'function'
 }
 
 /** Returns the kind of a value, such as Array, Map or Date, in any realm. */

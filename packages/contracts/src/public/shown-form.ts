@@ -1,3 +1,5 @@
+/** Types of the packages for pages: the form that a visit gets, and its answers. They are bundled, so nothing here imports. */
+
 /** Members that every element has. */
 interface CommonMembers {
   readonly id: string
@@ -59,6 +61,18 @@ export interface OtherAnswer {
 export type Answer = number | string | boolean | OtherAnswer | readonly (string | OtherAnswer)[]
 /** Answers by the ids of their elements. */
 export type Answers = Readonly<Record<string, Answer>>
+
+export type AnswerStatus = 'partial' | 'finished' | 'dismissed'
+
+/** The answers to a form so far. `answers` has every shown element with an answer. */
+export interface FormAnswer {
+  readonly offerId: string
+  readonly formId: string
+  readonly revision?: number | undefined
+  readonly language?: string | undefined
+  readonly answers: Answers
+  readonly status: AnswerStatus
+}
 
 /** The value that a condition compares with. */
 type Operand = string | number | boolean | readonly (string | number | boolean)[]
