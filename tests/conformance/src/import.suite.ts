@@ -125,6 +125,8 @@ async function readUsers(): Promise<{ users: number; events: number; plans: Set<
   }
 }
 
+const ASK_STATUS_EVERY_MS = 300
+
 /** Resolves to whether every consumer has folded everything. */
 async function isFolded(): Promise<boolean> {
   const { stdout } = await runNextvisit(['status', '--json'], { NEXTVISIT_DATA: stack.dataDirectory })
@@ -199,7 +201,7 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
     it('changes nothing if the same file is imported again without a state file', async () => {
       await rm(stateFile())
       expect(await startImport().ended).toContain(`${READ} read, ${IN_LOG} published, 0 already there, 3 rejected`)
-      expect(await eventually(isFolded, Boolean, 30_000)).toBe(true)
+      expect(await eventually(isFolded, Boolean, 30_000, ASK_STATUS_EVERY_MS)).toBe(true)
       expect(await readUsers()).toEqual(WHOLE)
     })
 
@@ -251,7 +253,7 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
       expect(output).toContain('users in the file: 1; lines that tell only about a user: 1')
       expect(output).toContain('skipped: 1 (first: line 9) events of anonymous users')
       expect(output).toMatch(/line 11: event_type must be [^]*1$/)
-      expect(await eventually(isFolded, Boolean, 30_000)).toBe(true)
+      expect(await eventually(isFolded, Boolean, 30_000, ASK_STATUS_EVERY_MS)).toBe(true)
       const user = await read('/v2/admin/users/maria')
       expect(user).toMatchObject({ traits: people, firstSeenAt: '2021-05-01T10:00:00.000Z' })
       expect(checkoutsOf(user)).toBe(2)
@@ -261,7 +263,7 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
       const exportFile = path.join(folder, 'segment.json')
       await writeFile(exportFile, JSON.stringify(exported.segment, null, 2))
       expect(await startImport(exportFile, '--format', 'segment').ended).toMatch(/2 read, 3 published[^]*0$/)
-      expect(await eventually(isFolded, Boolean, 30_000)).toBe(true)
+      expect(await eventually(isFolded, Boolean, 30_000, ASK_STATUS_EVERY_MS)).toBe(true)
       const user = await read('/v2/admin/users/maria')
       expect(user).toMatchObject({ traits: { ...people, city: 'Rome' } })
       expect(checkoutsOf(user)).toBe(3)
@@ -272,7 +274,7 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
       const exportFile = path.join(folder, 'again.json')
       await writeFile(exportFile, JSON.stringify(exported.segment))
       expect(await startImport(exportFile, '--format', 'segment').ended).toMatch(/2 read, 3 published[^]*0$/)
-      expect(await eventually(isFolded, Boolean, 30_000)).toBe(true)
+      expect(await eventually(isFolded, Boolean, 30_000, ASK_STATUS_EVERY_MS)).toBe(true)
       expect(await read('/v2/admin/users/maria')).toEqual(before)
     })
 

@@ -74,7 +74,7 @@ const recount = (ledger = client.calls()) => auditStack(stack, ledger)
 const kindsOf = ({ findings }: AuditReport) => findings.map(({ kind }) => kind).toSorted()
 
 /** Audits until there is no finding. Lag is a finding, too. */
-const atRest = () => eventually(recount, ({ findings }) => findings.length === 0, 60_000)
+const atRest = () => eventually(recount, ({ findings }) => findings.length === 0, 60_000, 500)
 
 function nextvisit(...args: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
   const main = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')

@@ -20,6 +20,8 @@ const CALM_WITHIN_MS = 90_000
 const READY_WITHIN_MS = 60_000
 const AT_REST_WITHIN_MS = 120_000
 const MOMENT_MS = 30_000
+/** An audit reads the whole log, so it takes CPU time from the consumers that it waits for. */
+const AUDIT_EVERY_MS = 500
 
 interface Struck extends Recovery {
   readonly injected: Injected
@@ -110,6 +112,7 @@ async function differencesAtRest(context: Omit<FaultContext, 'random'>): Promise
     () => differencesOf(context),
     ({ length }) => length === 0,
     Math.max(MOMENT_MS, until - performance.now()),
+    AUDIT_EVERY_MS,
   )
 }
 
