@@ -39,7 +39,8 @@ CREATE INDEX offers_answered ON offers (organization, project, form_id, environm
 CREATE TABLE funnels (
   organization text NOT NULL,
   project      text NOT NULL,
-  form_id      text NOT NULL,
+  -- Pages of forms are merged with the forms of the workspace file, in this order.
+  form_id      text COLLATE "C" NOT NULL,
   environment  text NOT NULL,
   step         text NOT NULL,
   partition    int NOT NULL,
