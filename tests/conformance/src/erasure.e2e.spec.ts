@@ -13,6 +13,8 @@ import {
   workspaceVariables,
 } from '@nextvisit/testing/black-box'
 import { ANSWERS_WORKSPACE, describeAnswers } from './answers.suite.ts'
+import { describeFormResults } from './form-results.suite.ts'
+import { RESULTS_WORKSPACE } from './polled-people.ts'
 import { analyze, placesWith, readLogs, readRedis, readSegments, readTables } from './erasure-places.ts'
 import { createStackCaller, createStackCommands, type Ended, type Sent, type StackAnswer } from './stack-commands.ts'
 
@@ -54,14 +56,15 @@ organizations:
             name: Colour
             triggers: [{ event: checkout_completed }]
             audience: { trait: colour, is: red }
-${ANSWERS_WORKSPACE}`
+${ANSWERS_WORKSPACE}${RESULTS_WORKSPACE}`
+const VARIABLES = workspaceVariables(`${ANSWERS_WORKSPACE}${RESULTS_WORKSPACE}`)
 
 let stack: ThrowAwayStack
 let folder: string
 /** The userIds of the erased people. */
 let erased: readonly string[]
 
-const { nextvisit, settle } = createStackCommands(() => stack, workspaceVariables(ANSWERS_WORKSPACE))
+const { nextvisit, settle } = createStackCommands(() => stack, VARIABLES)
 const { carefully, post, get } = createStackCaller(
   () => stack,
   () => stack.keys.admin,
@@ -222,7 +225,7 @@ const isOfErased = (key: string) => erased.some((userId) => key.startsWith(`${us
 const erasedKeys = async () => [...(await keysNow()).keys()].filter(isOfErased)
 
 beforeAll(async () => {
-  for (const [name, value] of workspaceVariables(ANSWERS_WORKSPACE)) vi.stubEnv(name, value)
+  for (const [name, value] of VARIABLES) vi.stubEnv(name, value)
   folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   stack = await startThrowAwayStack({
     inMemory: true,
@@ -237,8 +240,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 }, 60_000)
 
-// The replays and audits of the erasure below also cover its records.
+// The replays and audits of the erasure below also cover these records.
 describeAnswers(() => stack)
+describeFormResults(() => stack)
 
 // Each test continues where the one before ended.
 describe('an erasure', { timeout: 240_000 }, () => {
