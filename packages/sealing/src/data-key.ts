@@ -1,5 +1,5 @@
-import { createHash, createSecretKey, type KeyObject, randomBytes, randomUUID } from 'node:crypto'
-import { decrypt, encrypt } from './aes-gcm.ts'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { decrypt, encrypt } from './chacha20-poly1305.ts'
 import { keyNameOf, type KeyPlace } from './key-name.ts'
 import { type KeyRing, sealedWith } from './key-ring.ts'
 
@@ -9,7 +9,7 @@ const KEY_BYTES = 32
 export interface DataKey {
   /** The keyId: a UUIDv7, so it contains the instant of its creation. */
   readonly id: string
-  /** Encrypts a text as base64 of nonce, tag and ciphertext. It opens in the same context only. */
+  /** Encrypts a text as base64 of nonce, ciphertext and tag. It opens in the same context only. */
   readonly seal: (text: string, context: string) => string
   /** undefined: the text was changed, or sealed by another key or for another context. */
   readonly open: (sealed: string, context: string) => string | undefined
@@ -38,7 +38,7 @@ export function createDataKey(
   const keyId = uuidV7At(atMs)
   const bytes = randomBytes(KEY_BYTES)
   const wrapped = ring.seal(bytes, contextOf({ userId, keyId }))
-  return { key: dataKeyOf(keyId, createSecretKey(bytes)), wrapped: { userId, keyId, wrapped } }
+  return { key: dataKeyOf(keyId, bytes), wrapped: { userId, keyId, wrapped } }
 }
 
 /** Decrypts a stored key. */
@@ -46,7 +46,7 @@ export function unwrapDataKey(ring: KeyRing, stored: WrappedKey): Unwrapped {
   const opened = ring.open(stored.wrapped, contextOf(stored))
   if (opened.outcome !== 'opened') return opened
   if (opened.bytes.length !== KEY_BYTES) return { outcome: 'damaged' }
-  return { outcome: 'unwrapped', key: dataKeyOf(stored.keyId, createSecretKey(opened.bytes)) }
+  return { outcome: 'unwrapped', key: dataKeyOf(stored.keyId, opened.bytes) }
 }
 
 /**
@@ -69,11 +69,14 @@ function contextOf(place: KeyPlace): string {
   return `user-key:${keyNameOf(place)}`
 }
 
-function dataKeyOf(id: string, key: KeyObject): DataKey {
+/** A closure hides the bytes of the key from dumps of the object. */
+function dataKeyOf(id: string, bytes: Buffer): DataKey {
+  // In Node's pool: a buffer of its own would take more memory than the key.
+  const key = Buffer.from(bytes)
   return {
     id,
-    seal: (text, context) => encrypt(key, Buffer.from(text), context).toString('base64'),
-    open: (sealed, context) => decrypt(key, Buffer.from(sealed, 'base64'), context)?.toString('utf8'),
+    seal: (text, context) => encrypt(key, text, context),
+    open: (sealed, context) => decrypt(key, sealed, context),
   }
 }
 

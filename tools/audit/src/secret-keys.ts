@@ -1,4 +1,4 @@
-import { createDecipheriv, createHmac } from 'node:crypto'
+import { createDecipheriv, createHmac, type Decipheriv } from 'node:crypto'
 import { AuditError } from './errors.ts'
 
 const NONCE_BYTES = 12
@@ -34,15 +34,29 @@ function missingKey(id: string, isUnset: boolean): string {
 }
 
 /** Decrypts nonce, tag and ciphertext of AES-256-GCM; undefined: the key, the context or the bytes are others. */
-export function decrypt(key: Buffer, sealed: Buffer, context: string): Buffer | undefined {
+function decrypt(key: Buffer, sealed: Buffer, context: string): Buffer | undefined {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined
   const nonce = sealed.subarray(0, NONCE_BYTES)
   const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
   decipher.setAAD(Buffer.from(context))
   decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
-  const text = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES))
+  return decipherAll(decipher, sealed.subarray(NONCE_BYTES + TAG_BYTES))
+}
+
+/** Decrypts nonce, ciphertext and tag of ChaCha20-Poly1305, the sealed members of a record; undefined: as above. */
+export function decryptMembers(key: Buffer, sealed: Buffer, context: string): string | undefined {
+  if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined
+  const nonce = sealed.subarray(0, NONCE_BYTES)
+  const text = sealed.subarray(NONCE_BYTES, -TAG_BYTES)
+  const decipher = createDecipheriv('chacha20-poly1305', key, nonce, { authTagLength: TAG_BYTES })
+  decipher.setAAD(Buffer.from(context), { plaintextLength: text.length })
+  decipher.setAuthTag(sealed.subarray(-TAG_BYTES))
+  return decipherAll(decipher, text)?.toString('utf8')
+}
+
+function decipherAll(decipher: Decipheriv, text: Buffer): Buffer | undefined {
   try {
-    return Buffer.concat([text, decipher.final()])
+    return Buffer.concat([decipher.update(text), decipher.final()])
   } catch {
     return undefined
   }

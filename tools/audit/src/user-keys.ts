@@ -2,7 +2,7 @@ import { readWatermarks, type LogConnection } from '@nextvisit/log'
 import type { ClearFact, UserFact } from './facts.ts'
 import { readAll } from './read-all.ts'
 import { readSealedMembers } from './read-fact.ts'
-import { decrypt, type SecretKeys } from './secret-keys.ts'
+import { decryptMembers, type SecretKeys } from './secret-keys.ts'
 
 /** Number of unwrapped keys in memory. */
 const UNWRAPPED = 10_000
@@ -62,9 +62,10 @@ export function createUserKeys(wrapped: ReadonlyMap<string, string>, secretKeys:
       const key = keyOf(`${fact.userId}/${sealed.key}`)
       if (!key) return { outcome: 'lost' }
       if (key === 'damaged') return { outcome: 'damaged', because: 'its key is damaged' }
-      const bytes = decrypt(key, Buffer.from(sealed.bytes, 'base64'), `${fact.id}/${fact.userId}`)
-      if (!bytes) return { outcome: 'damaged', because: 'its sealed bytes are of another record, or damaged' }
-      const members = readSealedMembers(fact.type, bytes.toString('utf8'))
+      const text = decryptMembers(key, Buffer.from(sealed.bytes, 'base64'), `${fact.id}/${fact.userId}`)
+      if (text === undefined)
+        return { outcome: 'damaged', because: 'its sealed bytes are of another record, or damaged' }
+      const members = readSealedMembers(fact.type, text)
       if (members.outcome === 'unreadable') return { outcome: 'damaged', because: members.because }
       return { outcome: 'opened', fact: { ...clear, ...members.fact } as UserFact }
     },

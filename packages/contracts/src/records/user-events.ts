@@ -34,7 +34,9 @@ export type Unchecked = z.infer<typeof Unchecked>
 export const Sealed = z
   .object({
     key: Uuid.describe('Id of the data key, UUIDv7: `user-keys` has the key until the user is erased.'),
-    bytes: z.string().describe('Nonce (12 bytes), tag (16 bytes) and ciphertext of AES-256-GCM, in base64.'),
+    bytes: z
+      .string()
+      .describe('Nonce (12 bytes), ciphertext and tag (16 bytes) of ChaCha20-Poly1305 (RFC 8439), in base64.'),
   })
   .describe('The personal members, encrypted with a data key of the user.')
 export type Sealed = z.infer<typeof Sealed>
