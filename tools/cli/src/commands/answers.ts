@@ -21,7 +21,7 @@ import { parseProject } from '../options.ts'
 import { complain } from '../output/print.ts'
 import { createProgress, formatCount } from '../output/progress.ts'
 
-interface ExportFlags {
+export interface AnswersExportFlags {
   readonly project: ProjectName
   readonly form: string
   readonly environment: Environment
@@ -32,7 +32,7 @@ interface ExportFlags {
 /** Longer than a screen waits: a consumer may be busy, and the export must be complete. */
 const ANSWER_WITHIN_MS = 10_000
 
-export function createCommand(catalogTopic: string = TOPICS.catalog): Command {
+export function createCommand(): Command {
   return new Command('answers')
     .description('Export the answers of users to a form.')
     .addHelpText('after', '\nExample:\n  nextvisit answers export --project shop --form nps --format csv --out nps.csv')
@@ -59,21 +59,25 @@ Example:
   nextvisit answers export --project shop --form nps --format csv --out nps.csv
   nextvisit answers export --project acme/shop --form nps | jq .answers.score`,
         )
-        .action((flags: ExportFlags) => runExport(flags, catalogTopic)),
+        .action((flags: AnswersExportFlags) => answersExport(flags)),
     )
 }
 
-async function runExport({ project: name, form: formId, environment, format, out }: ExportFlags, topic: string) {
+/** Runs the command. Specs pass their own topics. */
+export async function answersExport(
+  { project: name, form: formId, environment, format, out }: AnswersExportFlags,
+  topics: Readonly<Record<'catalog' | 'erasures', string>> = TOPICS,
+): Promise<void> {
   const env = readEnvironment()
   const connection = logConnection(env)
   const config = addressesConfig('answer-collector', 'user-projector').and(internalTokenConfig)
   const { services, internalToken: token } = readSettings(config, env)
   const clientOf = (service: keyof typeof services) =>
     createInternalClient({ baseUrls: services[service], token, timeoutMs: ANSWER_WITHIN_MS })
-  const { state } = await readCatalog(connection, topic, { withFormContents: format === 'csv' })
+  const { state } = await readCatalog(connection, topics.catalog, { withFormContents: format === 'csv' })
   const place = placeOf(state, name)
   const lines = format === 'csv' ? createCsvLines(contentsOf(state, place, formId)) : NDJSON
-  const erasures = createErasureView(connection)
+  const erasures = createErasureView(connection, { topic: topics.erasures })
   const progress = createProgress()
   const startedAt = performance.now()
   await erasures.start()
