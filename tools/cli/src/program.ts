@@ -40,14 +40,13 @@ export async function runProgram(argv: readonly string[], catalogTopic?: string)
   process.stderr.on('error', () => {})
   const program = new Command('nextvisit')
     .helpCommand('help [command]', 'Show help for a command.')
-    .description('Configures and monitors a local stack, or the system in the environment.')
     .version(cli.version, '--version', 'show the version')
     .option('--verbose', 'show the stack trace of an error')
     // The command `help` is listed, too. The list must fit on a screen.
     .configureHelp({ visibleOptions: ({ options }) => [...options] })
     .addHelpText(
       'after',
-      '\nCommands exit with 0 if done, 1 if refused or failed, 2 if the arguments or a file are invalid.\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
+      '\nCommands act on a local stack, or on the system in the environment.\nThey exit with 0 if done, 1 if refused or failed, 2 if the arguments or a file are invalid.\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
     )
   for (const [name, [summary, load]] of Object.entries(COMMANDS)) {
     const command = argv.includes(name) ? (await load()).createCommand(catalogTopic) : new Command(name)
