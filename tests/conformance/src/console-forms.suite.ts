@@ -16,6 +16,8 @@ import {
 const FORM = 'nps-after-checkout'
 const FORM_PATH = `forms/demo/shop/${FORM}`
 
+/** Answers pass two consumers. */
+const SOON = { timeout: 30_000 }
 const REASON = '<img src=x onerror=alert(1)> too slow'
 
 /** Returns the count of a step in the funnel; undefined while it loads. */
@@ -65,7 +67,7 @@ export function describeConsoleForms(): void {
     expect(await faultsOf(page)).toEqual([])
     await row.getByRole('link', { name: FORM }).click()
 
-    await expect.poll(() => countOf(page, 'Queued'), { timeout: 30_000 }).toBeGreaterThanOrEqual(1)
+    await expect.poll(() => countOf(page, 'Queued'), SOON).toBeGreaterThanOrEqual(1)
     await page.getByRole('tab', { name: 'Gates and queue' }).click()
     await page.getByRole('row').filter({ hasText: 'the user was not in the audience' }).waitFor()
     await page.getByText('event checkout_completed', { exact: true }).waitFor()
@@ -93,7 +95,7 @@ export function describeConsoleForms(): void {
     expect(await page.evaluate('sessionStorage.length')).toBe(0)
 
     await page.getByRole('link', { name: `Results of ${FORM}` }).click()
-    await expect.poll(() => countOf(page, 'Finished'), { timeout: 30_000 }).toBe(1)
+    await expect.poll(() => countOf(page, 'Finished'), SOON).toBe(1)
     const question = page.getByRole('region', { name: 'How likely are you to recommend us?' })
     await question.getByText('−100', { exact: true }).first().waitFor()
     await question.getByRole('row', { name: '3 1 100 %' }).waitFor()
@@ -102,14 +104,14 @@ export function describeConsoleForms(): void {
     expect(await faultsOf(page)).toEqual([])
     // Test answers are apart.
     await page.getByRole('button', { name: 'Production' }).click()
-    await expect.poll(() => countOf(page, 'Finished')).toBe(0)
+    await expect.poll(() => countOf(page, 'Finished'), SOON).toBe(0)
     await page.getByRole('button', { name: 'Test' }).click()
     await page.getByLabel('Language').selectOption('English (en)')
-    await expect.poll(() => countOf(page, 'Finished')).toBe(1)
+    await expect.poll(() => countOf(page, 'Finished'), SOON).toBe(1)
 
     await page.getByRole('tab', { name: 'Answers' }).press('Enter')
     const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'forms-answers' }) })
-    await expect.poll(() => row.getByRole('definition').allTextContents()).toEqual(['3', REASON])
+    await expect.poll(() => row.getByRole('definition').allTextContents(), SOON).toEqual(['3', REASON])
     expect(await faultsOf(page)).toEqual([])
 
     await page.getByRole('tab', { name: 'Preview' }).click()
@@ -122,7 +124,7 @@ export function describeConsoleForms(): void {
     await page.getByRole('button', { name: 'Senden' }).click()
     await page.getByText('Vielen Dank.').waitFor()
     await page.getByRole('tab', { name: 'Results' }).click()
-    await expect.poll(() => countOf(page, 'Finished')).toBe(0)
+    await expect.poll(() => countOf(page, 'Finished'), SOON).toBe(0)
     expect(page.url()).toMatch(/environment=T.*language=de/)
   })
 
@@ -161,7 +163,7 @@ export function describeConsoleForms(): void {
     expect(await page.content()).not.toContain('forms-waits')
     await openPath(page, `${FORM_PATH}?tab=answers&environment=T`)
     const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'f•••' }) })
-    await expect.poll(() => row.getByRole('definition').allTextContents()).toEqual(['•••', '•••'])
+    await expect.poll(() => row.getByRole('definition').allTextContents(), SOON).toEqual(['•••', '•••'])
     expect(await page.content()).not.toMatch(/forms-answers|img src/)
     expect(await faultsOf(page)).toEqual([])
 

@@ -47,7 +47,7 @@ async function workspace(): Promise<string> {
   return `${planned.trimEnd()}${SECOND_FORM}`
 }
 
-/** Sends users with traits, events and visits. Some events are of an unknown user, and refused. */
+/** Sends users with traits, events, visits and answers. Some events are of an unknown user, and refused. */
 async function sendLoad({ gatewayUrl, keys }: ThrowAwayStack, sequence: number): Promise<void> {
   const person = sequence % PEOPLE.length
   const userName = PEOPLE[person]
@@ -61,12 +61,27 @@ async function sendLoad({ gatewayUrl, keys }: ThrowAwayStack, sequence: number):
       seats: person + 1,
     }
     await post('/v2/admin/identify-user', keys.admin, { userAttributes: { $set } })
-  } else if (step === 'visit') await post('/v2/sdk/identify-user', keys.sdk, {})
-  else {
+  } else if (step === 'visit') {
+    const { answer } = await post('/v2/sdk/identify-user', keys.sdk, {})
+    await answerForm(answer['nextFeedback'], sequence, (body) => post('/v2/sdk/answers', keys.sdk, body))
+  } else {
     const properties = step === 'Checkout Completed' ? { properties: { total: 20 + ((sequence * 37) % 100) } } : {}
     const unknown = sequence % 10 === 9 ? { userName: 'guest' } : {}
     await post('/v2/admin/track-event', keys.admin, { eventName: step, ...properties, ...unknown })
   }
+}
+
+const REASONS = ['The parcel was late.', 'Shipping costs too much.', 'I missed a size table.'] as const
+
+/** Answers the form of a visit if it has questions: mostly well, and sometimes not at all. */
+async function answerForm(offer: unknown, sequence: number, send: (body: object) => Promise<unknown>): Promise<void> {
+  const { offerId, formId, revision } = (offer ?? {}) as Readonly<Record<string, unknown>>
+  if (revision === undefined || sequence % 4 === 3) return
+  const score = [10, 9, 8, 9, 4, 10, 7, 2][sequence % 8] ?? 10
+  const reason = score <= 6 ? { reason: REASONS[sequence % REASONS.length] } : {}
+  const answers = { score, ...reason, contact: sequence % 3 > 0 }
+  const status = sequence % 9 === 0 ? 'dismissed' : 'finished'
+  await send({ offerId, formId, revision, answers, status })
 }
 
 async function takePictures(stack: ThrowAwayStack): Promise<void> {
@@ -83,6 +98,8 @@ async function takePictures(stack: ThrowAwayStack): Promise<void> {
     await take(page, 'live')
     await open(page, 'Forms')
     await take(page, 'forms')
+    await page.getByRole('link', { name: 'nps-after-checkout' }).click()
+    await take(page, 'results')
     await open(page, 'Registry and usage')
     await take(page, 'registry-and-usage')
     await publishUnreadable(stack)

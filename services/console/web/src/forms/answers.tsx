@@ -11,11 +11,16 @@ import { Time } from '../components/time.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
 import { EnvironmentSwitch } from './environment-switch.tsx'
 import { nameOfLanguage } from './name-of-language.ts'
+import { sameEnvironment } from './same-environment.ts'
 
 /** Single answers to a form, newest first. Viewers ask for personal data. */
 export function Answers({ path }: { readonly path: FormPath }) {
   const { environment, after } = useSearch({ from: '/forms/$organization/$project/$formId' })
-  const query = useQuery(pageQuery('readFormAnswers', { ...path, environment: environment ?? 'P', after }))
+  const input = { ...path, environment: environment ?? ('P' as const), after }
+  const query = useQuery({
+    ...pageQuery('readFormAnswers', input),
+    placeholderData: sameEnvironment(input.environment),
+  })
   return (
     <>
       <div className="filters results">

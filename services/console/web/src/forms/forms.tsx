@@ -14,6 +14,7 @@ import { FormState, openCount } from './form-state.tsx'
 import { EnvironmentSwitch } from './environment-switch.tsx'
 import { ratio } from './percent.ts'
 import { PeriodNote } from './period.tsx'
+import { sameEnvironment } from './same-environment.ts'
 
 /** The forms of a project: the funnel of each, the most frequent gate, and the number of waiting users. */
 export function Forms() {
@@ -22,10 +23,7 @@ export function Forms() {
     <>
       <header className="page-head">
         <h1>Forms</h1>
-        <p className="quiet">
-          When a trigger matches and all gates pass, a form waits for the user's next visit. Steps are counted over all
-          days.
-        </p>
+        <p className="quiet">When a trigger matches and all gates pass, a form waits for the user's next visit.</p>
         <Link to="/forms/simulation">Simulate an edited workspace file</Link>
       </header>
       <WithProject chosen={chosen}>{(project) => <ProjectForms key={project.name} project={project} />}</WithProject>
@@ -36,7 +34,10 @@ export function Forms() {
 function ProjectForms({ project }: { readonly project: ChosenProject }) {
   const navigate = useNavigate()
   const { environment, find = '', page = 1 } = useSearch({ from: '/forms' })
-  const query = useQuery(pageQuery('listForms', { ...project.path, environment, find, page }))
+  const query = useQuery({
+    ...pageQuery('listForms', { ...project.path, environment, find, page }),
+    placeholderData: sameEnvironment(environment),
+  })
   return (
     <>
       <search className="filters">
@@ -105,6 +106,7 @@ function List({ answer: { forms, found, total, pageSize, period, isStale }, proj
           <Row key={form.formId} form={form} project={project} />
         ))}
       </TableCard>
+      <p className="quiet source">Steps are counted over all days.</p>
       <PeriodNote period={period} />
       <Pages page={page} hasNext={page * pageSize < found} total={`${found} forms`} />
     </>

@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { Answer } from '../../../src/api-routes.ts'
 import type { FormPath } from '../../../src/forms/api.ts'
@@ -13,6 +13,7 @@ import { EnvironmentSwitch } from './environment-switch.tsx'
 import { Funnel } from './funnel.tsx'
 import { LanguageSelect } from './language-select.tsx'
 import { ratio, scoreText } from './percent.ts'
+import { sameEnvironment } from './same-environment.ts'
 
 const ROUTE = '/forms/$organization/$project/$formId'
 
@@ -30,7 +31,7 @@ export function Results({ path }: { readonly path: FormPath }) {
   const query = useQuery({
     ...apiQuery('readFormResults', { ...path, environment, days, language }),
     refetchInterval: RELOAD_AFTER_MS,
-    placeholderData: keepPreviousData,
+    placeholderData: sameEnvironment(environment),
   })
   return (
     <>

@@ -151,7 +151,7 @@ function WaitsFor({ formId, waitsFor }: FormLine) {
 function Queue({ queue, forms }: Answer<'readUserForms'>) {
   const names = new Map(forms.map(({ formId, name }) => [formId, name]))
   return (
-    <TableCard title="Queue" columns={['Form', ...QUEUED_FORM_COLUMNS, 'Delivered']}>
+    <TableCard title="Queue" columns={['Form', ...QUEUED_FORM_COLUMNS, 'Delivered', 'Answer']}>
       {queue.map((row) => (
         <tr key={row.queuedId}>
           <th scope="row">
@@ -159,8 +159,22 @@ function Queue({ queue, forms }: Answer<'readUserForms'>) {
           </th>
           <QueuedFormCells queued={row} />
           <td>{row.deliveredAt ? <Time at={row.deliveredAt} /> : '–'}</td>
+          <td>
+            <RowAnswer {...row} />
+          </td>
         </tr>
       ))}
     </TableCard>
+  )
+}
+
+/** State of the user's answer to a form, since when. The form's screen shows the answer itself. */
+function RowAnswer({ answerStatus, startedAt, endedAt }: Answer<'readUserForms'>['queue'][number]) {
+  const at = endedAt ?? startedAt
+  if (answerStatus === null) return '–'
+  return (
+    <>
+      {answerStatus} {at !== null && <Time at={at} />}
+    </>
   )
 }
