@@ -160,7 +160,7 @@ describe('any story of answers and erasures', () => {
           expect(await readFolded(given.db())).toEqual(folded)
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 15 },
     )
-  }, 60_000)
+  }, 120_000)
 })
