@@ -17,10 +17,9 @@ export function invalidity(element: QuestionElement, answer: Answer | undefined,
   return undefined
 }
 
-/** Returns the message for an answer that a finished form may not have; undefined: none. A required consent is given. */
+/** Returns the message for an answer that a finished form may not have; undefined: none. A consent may be refused. */
 export function faultOf(element: QuestionElement, answer: Answer | undefined, words: Words): string | undefined {
-  const isMissing = answer === undefined || (element.type === 'consent' && answer === false)
-  if (element.required && isMissing) return words.missing
+  if (element.required && answer === undefined) return words.missing
   const least = (element.type === 'choices' && element.atLeast) || 0
   const chosen = Array.isArray(answer) ? answer.length : 0
   if (chosen < least) return withNumber(words.atLeast, least)

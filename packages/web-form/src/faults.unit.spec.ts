@@ -33,7 +33,8 @@ describe('the message of a finished form', () => {
     ['enough choices', choices, ['a', { other: 'C' }], undefined],
     ['too many choices', choices, ['a', 'b', { other: 'C' }], 'Choose at most 2.'],
     ['an empty text among choices', choices, ['a', { other: '' }], words.missing],
-    ['a required consent that is refused', consent, false, words.missing],
+    ['a required consent that is not answered', consent, undefined, words.missing],
+    ['a required consent that is refused', consent, false, undefined],
     ['a required consent that is given', consent, true, undefined],
   ])('for %s', (_what, element, answer, message) => {
     expect(faultOf(element, answer, words)).toBe(message)

@@ -111,16 +111,13 @@ function textField(element: TextElement, answer: Answer | undefined, words: Word
 
 function consentField(element: ConsentElement, answer: Answer | undefined, words: Words): Field {
   const { id, label, required } = element
-  const input = h('input', { type: 'checkbox', 'aria-required': required && 'true' })
+  if (required) return decisionField(element, answer, words)
+  const input = h('input', { type: 'checkbox' })
   input.checked = answer === true
   // Never ticked is no answer; ticked and cleared is a no.
   let isAnswered = typeof answer === 'boolean'
   input.addEventListener('change', () => (isAnswered = true))
-  const node = h(
-    'div',
-    { class: 'element' },
-    h('label', { class: 'option' }, input, h('span', {}, label, requiredMark(element, words))),
-  )
+  const node = h('div', { class: 'element' }, optionLabel(input, label))
   return fieldOf(
     id,
     node,
@@ -128,6 +125,28 @@ function consentField(element: ConsentElement, answer: Answer | undefined, words
     () => (isAnswered ? input.checked : undefined),
     () => input,
   )
+}
+
+/** Creates the field of a required consent. Users must answer, and may refuse: one checkbox cannot tell this from no answer. */
+function decisionField(element: ConsentElement, answer: Answer | undefined, words: Words): Field {
+  const { id } = element
+  const [yes, no] = [true, false].map((value) => {
+    const input = h('input', { type: 'radio', name: id, value: String(value) })
+    input.checked = answer === value
+    return input
+  }) as [HTMLInputElement, HTMLInputElement]
+  const node = groupOf(element, words, element.label, true, optionLabel(yes, words.yes), optionLabel(no, words.no))
+  return fieldOf(
+    id,
+    node,
+    [node],
+    () => (yes.checked || no.checked ? yes.checked : undefined),
+    () => (no.checked ? no : yes),
+  )
+}
+
+function optionLabel(input: HTMLInputElement, text: string | undefined): HTMLLabelElement {
+  return h('label', { class: 'option' }, input, h('span', {}, text))
 }
 
 function groupOf(
@@ -201,7 +220,7 @@ function optionsField(
     input.checked = option.id === OTHER ? ownText !== undefined : chosen.includes(option.id)
     return input
   })
-  const labels = inputs.map((input, nth) => h('label', { class: 'option' }, input, h('span', {}, all[nth]?.label)))
+  const labels = inputs.map((input, nth) => optionLabel(input, all[nth]?.label))
   const node = groupOf(element, words, name, isOne, ...labels, other ? own : undefined)
 
   const showOwn = () => (own.hidden = !inputs.at(-1)?.checked)

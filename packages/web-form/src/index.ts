@@ -1,6 +1,6 @@
 import { NextvisitForm } from './nextvisit-form.ts'
 
-export { NextvisitForm, type FormEnd } from './nextvisit-form.ts'
+export { NextvisitForm, type FormClient, type FormEnd } from './nextvisit-form.ts'
 export { unfinishedOffers } from './saved-offer.ts'
 export type { Send } from './answer-sender.ts'
 export type {

@@ -278,6 +278,20 @@ describe('a form', () => {
     expect(form.events).toEqual([])
   })
 
+  it('asks for a required consent with a yes and a no', async () => {
+    const form = await open({
+      offer: withElements({ id: 'contact', type: 'consent', label: 'May we call?', required: true }),
+    })
+    await form.page.getByRole('button', { name: 'Send' }).click()
+    await form.page.getByText('Please answer this question.').waitFor()
+    expect(await focusIn(form)).toBe('input true')
+    expect(await violationsOn(form.page)).toEqual([])
+    await press(form, 'ArrowDown')
+    expect(await form.page.getByRole('radio', { name: 'No' }).isChecked()).toBe(true)
+    await form.page.getByRole('button', { name: 'Send' }).click()
+    await soon(() => form.sent.at(-1)).toMatchObject({ status: 'finished', answers: { contact: false } })
+  })
+
   it('uses the words that the page sets', async () => {
     const form = await open({ offer: offerOf(CONTENTS.en), words: { send: 'Submit', missing: 'Needed.' } })
     await form.page.getByRole('button', { name: 'Submit' }).click()
@@ -367,6 +381,63 @@ describe('a popover', () => {
     const form = await open({ offer: offerOf(CONTENTS.en) })
     await form.page.locator('nextvisit-form .form').dispatchEvent('keydown', { key: 'Escape', isComposing: true })
     expect(await form.page.getByRole('dialog').count()).toBe(1)
+  })
+})
+
+describe('a form of the page’s client', () => {
+  const short = withElements({ id: 'stars', type: 'rating', scale: 3 })
+
+  it('is shown, sends its answers through the client, and resumes after a reload', async () => {
+    const form = await open({ offer: short, by: 'client' })
+    await form.page.getByRole('radio', { name: '3' }).check()
+    await soon(() => form.sent).toMatchObject([{ offerId: 'offer-1', status: 'partial', answers: { stars: 3 } }])
+    expect(form.sent[0]).not.toHaveProperty('content')
+    await form.page.reload()
+    expect(await form.page.getByRole('radio', { name: '3' }).isChecked()).toBe(true)
+    await form.page.getByRole('button', { name: 'Send' }).click()
+    await soon(() => form.events).toEqual(['nextvisit-finished offer-1'])
+    expect(form.sent.at(-1)).toMatchObject({ status: 'finished', answers: { stars: 3 } })
+  })
+
+  it('ends if the gateway does not answer: the client keeps the answers, also over a reload', async () => {
+    const form = await open({ offer: short, by: 'client' })
+    form.answerWith('never')
+    await form.page.getByRole('button', { name: 'Send' }).click()
+    expect(await form.page.evaluate(() => Object.keys(sessionStorage))).toEqual([])
+    await form.page.getByText('Your answers were sent.').waitFor()
+    expect(form.events).toEqual(['nextvisit-finished offer-1'])
+  })
+
+  it('stays if the gateway refuses the answers', async () => {
+    const form = await open({ offer: short, by: 'client' })
+    form.answerWith('rejected')
+    await form.page.getByRole('button', { name: 'Send' }).click()
+    await form.page.getByRole('alert').getByText('Your answers could not be sent. Try again.').waitFor()
+    expect(form.faults.splice(0).join()).toContain('The gateway does not answer')
+    expect(await form.page.evaluate(() => Object.keys(sessionStorage))).toHaveLength(1)
+  })
+
+  it('waits while another is open, and is not shown to another user', async () => {
+    const form = await open({ offer: short, by: 'client' })
+    const after = await form.page.evaluate(() => {
+      interface Client {
+        readonly onForm: (handle: (form: object) => void) => () => void
+      }
+      const element = document.querySelector('nextvisit-form') as HTMLElement & {
+        client: object
+        offer: { offerId: string }
+      }
+      const handlers: ((form: object) => void)[] = []
+      const client: Client = { ...(element.client as Client), onForm: (handle) => (handlers.push(handle), () => {}) }
+      element.client = client
+      handlers[0]?.({ offerId: 'offer-2', formId: 'two', content: { elements: [] } })
+      const { offerId } = element.offer
+      const other = document.createElement('nextvisit-form') as typeof element
+      other.client = { ...client, scope: 'nextvisit:other:' }
+      document.body.append(other)
+      return [offerId, other.shadowRoot?.childElementCount ?? 0, Object.keys(sessionStorage).length]
+    })
+    expect(after).toEqual(['offer-1', 0, 2])
   })
 })
 

@@ -1,8 +1,8 @@
 import { type AnswerSender, createAnswerSender, type Send } from './answer-sender.ts'
-import type { Answers, Offer } from '@nextvisit/contracts/shown-form'
+import type { Answers, FormAnswer, Offer } from '@nextvisit/contracts/shown-form'
 import { focusedElement, h } from './dom.ts'
 import { createFormView } from './form-view.ts'
-import { createSavedOffer, type SavedOffer } from './saved-offer.ts'
+import { createSavedOffer, type SavedOffer, unfinishedOffers } from './saved-offer.ts'
 import { styleSheet } from './styles.ts'
 import { directionOf, type Words, wordsIn } from './words.ts'
 
@@ -10,6 +10,13 @@ import { directionOf, type Words, wordsIn } from './words.ts'
 export interface FormEnd {
   readonly offerId: string
   readonly formId: string
+}
+
+/** The members of a client of `@nextvisit/web` that the element uses. */
+export interface FormClient {
+  readonly scope: string
+  readonly onForm: (handle: (form: Offer) => void) => () => void
+  readonly answer: (answer: FormAnswer) => Promise<unknown>
 }
 
 /** A shown form, until it is finished or dismissed. */
@@ -20,6 +27,9 @@ interface Shown {
   readonly answers: () => Answers
   state: 'asking' | 'sending' | 'ended'
 }
+
+/** Time in ms after which the end of a form does not wait for the gateway any more: the client keeps the answers. */
+const KEPT_AFTER_MS = 3_000
 
 /** Selector of fields in which a user may be writing. */
 const WRITABLE = 'input, textarea, select, [contenteditable]'
@@ -32,10 +42,22 @@ export class NextvisitForm extends BaseElement {
   static readonly observedAttributes: readonly string[] = ['display']
   #offer: Offer | undefined
   #words: Partial<Words> | undefined
+  #client: FormClient | undefined
+  #removeHandler: (() => void) | undefined
   #shown: Shown | undefined
   #focusedBefore: HTMLElement | undefined
-  /** Sends an answer to the gateway. Set it before the user answers. */
+  /** Sends an answer to the gateway. Set it before the user answers, or set `client`. */
   declare send: Send | undefined
+
+  /** The page's client of `@nextvisit/web`: the element shows its forms, resumes them after a reload, and sends their answers. */
+  get client(): FormClient | undefined {
+    return this.#client
+  }
+  set client(client: FormClient | undefined) {
+    this.#removeHandler?.()
+    this.#client = client
+    if (this.isConnected) this.#handleForms()
+  }
 
   /** The form to show: `nextFeedback` of the answer to a visit. */
   get offer(): Offer | undefined {
@@ -57,6 +79,7 @@ export class NextvisitForm extends BaseElement {
 
   connectedCallback(): void {
     this.#takeEarlyProperties()
+    this.#handleForms()
     document.addEventListener('visibilitychange', this.#flushIfHidden)
     addEventListener('pagehide', this.#flush)
     this.#render()
@@ -65,6 +88,7 @@ export class NextvisitForm extends BaseElement {
   disconnectedCallback(): void {
     document.removeEventListener('visibilitychange', this.#flushIfHidden)
     removeEventListener('pagehide', this.#flush)
+    this.#removeHandler?.()
     this.#flush()
   }
 
@@ -92,6 +116,36 @@ export class NextvisitForm extends BaseElement {
     this.#focusedBefore = undefined
   }
 
+  #handleForms(): void {
+    this.#removeHandler?.()
+    this.#removeHandler = this.#client?.onForm((form) => {
+      if (!form.content) return
+      const { offerId, formId, revision, language, content } = form
+      const offer = { offerId, formId, revision, language, content }
+      // Kept at once: another form may be open.
+      createSavedOffer(offer, this.#client?.scope).write({})
+      this.#showNext()
+    })
+    this.#showNext()
+  }
+
+  /** Shows the next form of the client that is not ended, unless one is open. */
+  #showNext(): void {
+    if (!this.#client || this.#shown?.state === 'asking' || this.#shown?.state === 'sending') return
+    const [next] = unfinishedOffers(this.#client.scope)
+    if (next) this.offer = next
+  }
+
+  #send(answer: FormAnswer): Promise<unknown> {
+    const { send } = this
+    if (send) return send(answer)
+    if (!this.#client) throw new Error('Set the property `client` or `send` of <nextvisit-form>')
+    const sent = this.#client.answer(answer)
+    return answer.status === 'partial'
+      ? sent
+      : Promise.race([sent, new Promise((end) => setTimeout(end, KEPT_AFTER_MS))])
+  }
+
   #render(): void {
     // An end is final: the form of an ended offer does not come back.
     const { state, offer: current } = this.#shown ?? {}
@@ -106,13 +160,10 @@ export class NextvisitForm extends BaseElement {
     if (!offer || !content) return root.replaceChildren()
 
     const words = wordsIn(language, this.words)
-    const saved = createSavedOffer(offer)
+    const saved = createSavedOffer(offer, this.#client?.scope)
     const answers = saved.read()
     saved.write(answers)
-    const sender = createAnswerSender(offer, async (answer) => {
-      if (!this.send) throw new Error('Set the property `send` of <nextvisit-form>')
-      return this.send(answer)
-    })
+    const sender = createAnswerSender(offer, async (answer) => this.#send(answer))
     const view = createFormView({
       content,
       words,
@@ -160,9 +211,13 @@ export class NextvisitForm extends BaseElement {
   async #finish(shown: Shown, answers: Answers, words: Words): Promise<void> {
     shown.state = 'sending'
     try {
-      await shown.sender.end('finished', answers)
+      const ending = shown.sender.end('finished', answers)
+      // The client keeps the answers from now on, also over a reload.
+      if (this.#client) shown.saved.remove()
+      await ending
     } catch (error) {
       shown.state = 'asking'
+      shown.saved.write(answers)
       throw error
     }
     shown.state = 'ended'
@@ -195,7 +250,7 @@ export class NextvisitForm extends BaseElement {
 
   /** Takes the properties that the page set before the element was defined. */
   #takeEarlyProperties(): void {
-    for (const name of ['offer', 'words'] as const) {
+    for (const name of ['client', 'offer', 'words'] as const) {
       if (!Object.hasOwn(this, name)) continue
       const value = this[name]
       delete this[name]

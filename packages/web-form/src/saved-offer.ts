@@ -13,11 +13,12 @@ export interface SavedOffer {
   readonly remove: () => void
 }
 
-export function createSavedOffer(offer: Offer): SavedOffer {
-  const key = PREFIX + offer.offerId
+/** Creates access to the value of an offer. `scope`: of the user; empty if the page does not tell users apart. */
+export function createSavedOffer(offer: Offer, scope = ''): SavedOffer {
+  const key = PREFIX + scope + offer.offerId
   return {
     read: () => {
-      const saved = parseSaved(attempt((storage) => storage.getItem(key)) ?? memory.get(key))
+      const saved = parseSaved(read(key))
       return (saved?.offer.revision === offer.revision && saved?.answers) || {}
     },
     write: (answers) => {
@@ -35,12 +36,21 @@ export function createSavedOffer(offer: Offer): SavedOffer {
   }
 }
 
-/** Returns the offers that this tab showed before a reload, and that are neither finished nor dismissed. */
-export function unfinishedOffers(): readonly Offer[] {
-  const keys = attempt((storage) => Object.keys(storage)) ?? []
-  return keys
-    .filter((key) => key.startsWith(PREFIX))
-    .flatMap((key) => parseSaved(attempt((storage) => storage.getItem(key)))?.offer ?? [])
+/**
+ * Returns the offers that this tab showed before a reload, and that are neither finished nor dismissed. `scope`: that of the
+ * client, for offers shown through a client.
+ */
+export function unfinishedOffers(scope = ''): readonly Offer[] {
+  const keys = [...memory.keys(), ...(attempt((storage) => Object.keys(storage)) ?? [])]
+  const offers = keys
+    .filter((key) => key.startsWith(PREFIX + scope))
+    .map((key) => [key, parseSaved(read(key))?.offer] as const)
+  // The offers of another scope may begin like these.
+  return offers.flatMap(([key, offer]) => (offer && key === PREFIX + scope + offer.offerId ? offer : []))
+}
+
+function read(key: string): string | null | undefined {
+  return attempt((storage) => storage.getItem(key)) ?? memory.get(key)
 }
 
 interface Saved {

@@ -40,7 +40,23 @@ describe('unfinished offers', () => {
     expect(unfinishedOffers()).toEqual([offerOf('b'), offerOf('c')])
   })
 
-  it('are none without storage', () => {
+  it('are those of one user, if the page tells users apart', () => {
+    givenStorage({})
+    createSavedOffer(offerOf('a'), 'nextvisit:ada:').write({ score: 1 })
+    createSavedOffer(offerOf('b'), 'nextvisit:bob:').write({})
+    createSavedOffer(offerOf('c')).write({})
+    expect(unfinishedOffers('nextvisit:ada:')).toEqual([offerOf('a')])
+    expect(unfinishedOffers('nextvisit:bob:')).toEqual([offerOf('b')])
+    expect(unfinishedOffers()).toEqual([offerOf('c')])
+    expect(createSavedOffer(offerOf('a'), 'nextvisit:bob:').read()).toEqual({})
+  })
+
+  it('without storage are those of this page', () => {
+    expect(unfinishedOffers()).toEqual([])
+    const saved = createSavedOffer(offerOf('a'))
+    saved.write({})
+    expect(unfinishedOffers()).toEqual([offerOf('a')])
+    saved.remove()
     expect(unfinishedOffers()).toEqual([])
   })
 })

@@ -12,6 +12,9 @@ export interface Words {
   readonly tooLong: string
   /** Option for a text of the user. */
   readonly other: string
+  /** Answers to a required consent. */
+  readonly yes: string
+  readonly no: string
   /** Name of a field without a label, and of the text of `other`. */
   readonly answer: string
   /** Ends of the scale of `nps`. */
@@ -33,6 +36,8 @@ const en: Words = {
   atMost: 'Choose at most {n}.',
   tooLong: 'Use at most {n} characters.',
   other: 'Other',
+  yes: 'Yes',
+  no: 'No',
   answer: 'Your answer',
   unlikely: 'Not at all likely',
   likely: 'Extremely likely',
@@ -53,6 +58,8 @@ const WORDS: Readonly<Record<string, Words>> = {
     atMost: 'Wählen Sie höchstens {n} aus.',
     tooLong: 'Verwenden Sie höchstens {n} Zeichen.',
     other: 'Sonstiges',
+    yes: 'Ja',
+    no: 'Nein',
     answer: 'Ihre Antwort',
     unlikely: 'Sehr unwahrscheinlich',
     likely: 'Sehr wahrscheinlich',
@@ -70,6 +77,8 @@ const WORDS: Readonly<Record<string, Words>> = {
     atMost: 'Choisissez au plus {n} réponse(s).',
     tooLong: 'Utilisez au plus {n} caractères.',
     other: 'Autre',
+    yes: 'Oui',
+    no: 'Non',
     answer: 'Votre réponse',
     unlikely: 'Pas du tout probable',
     likely: 'Très probable',
@@ -87,6 +96,8 @@ const WORDS: Readonly<Record<string, Words>> = {
     atMost: 'Elija como máximo {n}.',
     tooLong: 'Use como máximo {n} caracteres.',
     other: 'Otro',
+    yes: 'Sí',
+    no: 'No',
     answer: 'Su respuesta',
     unlikely: 'Nada probable',
     likely: 'Muy probable',
@@ -104,6 +115,8 @@ const WORDS: Readonly<Record<string, Words>> = {
     atMost: 'الحد الأقصى للاختيارات: {n}.',
     tooLong: 'الحد الأقصى لعدد الأحرف: {n}.',
     other: 'غير ذلك',
+    yes: 'نعم',
+    no: 'لا',
     answer: 'إجابتك',
     unlikely: 'غير محتمل إطلاقًا',
     likely: 'محتمل جدًا',

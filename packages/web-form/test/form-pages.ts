@@ -29,6 +29,8 @@ export interface FormPage {
 interface FormPageOptions {
   readonly offer: Offer
   readonly display?: 'popover' | 'inline' | undefined
+  /** What gives the form its offer and sends its answers: the page itself, or a client of `@nextvisit/web`. */
+  readonly by?: 'page' | 'client'
   readonly words?: object | undefined
   readonly pageDirection?: 'ltr' | 'rtl'
   readonly context?: Parameters<Browser['newContext']>[0]
@@ -74,7 +76,7 @@ export async function startFormPages(): Promise<FormPages> {
 }
 
 async function openPage(context: BrowserContext, code: string, options: FormPageOptions): Promise<FormPage> {
-  const { offer, display, words, pageDirection = 'ltr', before = '' } = options
+  const { offer, display, words, pageDirection = 'ltr', before = '', by = 'page' } = options
   const sent: FormAnswer[] = []
   const events: string[] = []
   const faults: string[] = []
@@ -96,9 +98,18 @@ async function openPage(context: BrowserContext, code: string, options: FormPage
       const form = document.createElement('nextvisit-form')
       // A page gets an offer once; after a reload, only the package knows it.
       const isReloaded = performance.getEntriesByType('navigation')[0].type === 'reload'
-      form.offer = isReloaded ? unfinishedOffers()[0] : ${JSON.stringify(offer)}
+      const offer = ${JSON.stringify(offer)}
       form.words = ${JSON.stringify(words) ?? 'undefined'}
-      form.send = (answer) => sendAnswer(answer)
+      if (${by === 'client'}) {
+        const onForm = (handle) => {
+          if (!isReloaded) handle({ ...offer, feedbackId: offer.formId, answer: () => {} })
+          return () => {}
+        }
+        form.client = { scope: 'nextvisit:ada:', onForm, answer: (answer) => sendAnswer(answer) }
+      } else {
+        form.offer = isReloaded ? unfinishedOffers()[0] : offer
+        form.send = (answer) => sendAnswer(answer)
+      }
       ${display === undefined ? '' : `form.setAttribute('display', '${display}')`}
       document.querySelector('main').append(form)`,
     ],
