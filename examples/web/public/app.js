@@ -1,13 +1,23 @@
 import { createNextvisit } from '@nextvisit/web'
+import '@nextvisit/web-form'
 
 const { host, key } = await (await fetch('/config.json')).json()
+const parameters = new URLSearchParams(location.search)
 // In your application: the signed-in user, and the signature that your server computed for them.
-const userName = new URLSearchParams(location.search).get('user') ?? 'ada'
+const userName = parameters.get('user') ?? 'ada'
 
 // Only traits that a page may decide: anyone can read the key and change them. Your server sets the others, such as a plan.
 const nextvisit = createNextvisit({ host, key, userName, traits: { lastPage: location.pathname } })
-nextvisit.onForm(({ feedbackId }) => {
+
+// Forms with content: the element shows them, sends the answers, and goes on after a reload.
+const element = document.querySelector('nextvisit-form')
+element.setAttribute('display', parameters.get('display') ?? 'popover')
+element.client = nextvisit
+
+// Forms without content: the page draws them.
+nextvisit.onForm(({ feedbackId, content }) => {
   console.info(`Form ${feedbackId}`)
+  if (content) return
   document.querySelector('dialog code').textContent = feedbackId
   document.querySelector('dialog').showModal()
 })
