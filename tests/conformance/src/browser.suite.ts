@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { keyNamed } from '@nextvisit/testing/black-box'
+import { describeAnswersGiven } from './browser-answers.suite.ts'
 import { describeFormsShown } from './browser-forms.suite.ts'
 import {
   ANY_REQUEST,
   buyAs,
+  type Display,
   FORM,
   HOUR_MS,
   PATIENTLY,
@@ -35,8 +37,8 @@ export function describeBrowser(): void {
     })
 
     /** Opens a profile, which ends with the test and must have no errors in its pages. */
-    async function profileOf(project: ShopProject): Promise<ShopProfile> {
-      const profile = await shop.newProfile(project, userName)
+    async function profileOf(project: ShopProject, display?: Display): Promise<ShopProfile> {
+      const profile = await shop.newProfile(project, userName, display)
       onTestFinished(async () => {
         await profile.context.close()
         expect(profile.errors).toEqual([])
@@ -113,6 +115,7 @@ export function describeBrowser(): void {
     })
 
     describeFormsShown({ userName: () => userName, profileOf, buy })
+    describeAnswersGiven({ userName: () => userName, profileOf })
 
     describe('events', () => {
       it('are answered by the gateway', async () => {

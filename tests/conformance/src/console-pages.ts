@@ -95,11 +95,14 @@ async function openSession(context: BrowserContext, token: string): Promise<void
   expect(answer.status()).toBe(200)
 }
 
+/** A rule of WCAG 2.2 AA (`wcag22aa`) that is off by default. */
+export const WCAG_22 = { 'target-size': { enabled: true } }
+
 /** Returns the violations that axe-core finds on the current screen. */
-export async function faultsOf(page: Page): Promise<readonly string[]> {
+export async function faultsOf(page: Page, rules = {}): Promise<readonly string[]> {
   // Half a megabyte of code, so once per document.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE)
-  return page.evaluate(async () => {
+  return page.evaluate(async (chosen) => {
     const { axe } = globalThis as unknown as {
       readonly axe: {
         readonly run: (
@@ -108,9 +111,9 @@ export async function faultsOf(page: Page): Promise<readonly string[]> {
       }
     }
     // Omits passed checks and selectors from the result, not checks.
-    const { violations } = await axe.run({ resultTypes: ['violations'], selectors: false })
+    const { violations } = await axe.run({ resultTypes: ['violations'], selectors: false, rules: chosen })
     return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
-  })
+  }, rules)
 }
 
 /** Identifies a user with *Try it*, and stays there. */

@@ -19,11 +19,21 @@ export const PATIENTLY = { timeout: 10_000 }
 /** Code of a request whose answer implies that earlier requests of the page were seen. */
 export const ANY_REQUEST = 'fetch("/app.js").then(() => undefined)'
 
-/** Projects of the fixture: `NEXT_PAGE` requests a visit at the next page, `DELAYED` shows its form after a delay. */
-export type ShopProject = 'NEXT_PAGE' | 'DELAYED'
+/**
+ * Projects of the fixture: `NEXT_PAGE` requests a visit at the next page, `DELAYED` shows its form after a delay. The others have a
+ * form with content.
+ */
+export type ShopProject = 'NEXT_PAGE' | 'DELAYED' | 'BOOKS' | 'FLOWERS' | 'MUSIC' | 'GAMES' | 'TOOLS'
+
+/** How a page shows forms with content. */
+export interface Display {
+  /** Language of the browser. */
+  readonly locale: string
+  readonly place: 'popover' | 'inline'
+}
 
 /** A page of the example application, with its history. */
-interface ShopPage {
+export interface ShopPage {
   readonly page: Page
   /** Forms shown since the page was opened, including before a reload. */
   readonly forms: readonly string[]
@@ -37,7 +47,7 @@ interface ShopPage {
 
 export interface Shop {
   /** Creates a separate browser profile, like another user's machine, whose pages use this project. */
-  readonly newProfile: (project: ShopProject, userName: string) => Promise<ShopProfile>
+  readonly newProfile: (project: ShopProject, userName: string, display?: Display) => Promise<ShopProfile>
   readonly stop: () => Promise<void>
 }
 
@@ -53,7 +63,7 @@ export interface ShopProfile {
 export async function startShop(): Promise<Shop> {
   const [browser, example] = await Promise.all([startBrowser(), startExample()])
   return {
-    newProfile: (project, userName) => newProfile(browser, example.url, project, userName),
+    newProfile: (project, userName, display) => newProfile(browser, example.url, { project, userName, display }),
     stop: async () => {
       await browser.close()
       await example.stop()
@@ -62,7 +72,10 @@ export async function startShop(): Promise<Shop> {
 }
 
 async function startExample(): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
-  await promisify(execFile)('npm', ['run', 'build'], { cwd: path.join(CHECKOUT, 'packages/web') })
+  const built = ['web', 'web-form'].map((name) =>
+    promisify(execFile)('npm', ['run', 'build'], { cwd: path.join(CHECKOUT, 'packages', name) }),
+  )
+  await Promise.all(built)
   const child = spawn(process.execPath, [path.join(CHECKOUT, 'examples/web/src/serve.ts')], {
     env: { PORT: '0', NEXTVISIT_URL: product().gatewayUrl, NEXTVISIT_SDK_KEY: keyNamed('NEXT_PAGE_SDK_P') },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -77,8 +90,22 @@ async function startExample(): Promise<{ readonly url: string; readonly stop: ()
   }
 }
 
-async function newProfile(browser: Browser, url: string, project: string, userName: string): Promise<ShopProfile> {
-  const context = await browser.newContext()
+interface ProfileOptions {
+  readonly project: ShopProject
+  readonly userName: string
+  readonly display: Display | undefined
+}
+
+async function newProfile(
+  browser: Browser,
+  url: string,
+  { project, userName, display: { locale, place } = { locale: 'en-US', place: 'popover' } }: ProfileOptions,
+): Promise<ShopProfile> {
+  const context = await browser.newContext({ locale })
+  // The policy of the example allows no inline code.
+  await context.addInitScript(`document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
+    if (blockedURI === 'inline' || blockedURI === 'eval') reportError(new Error(violatedDirective + ': ' + blockedURI))
+  })`)
   // Time passes normally until a test advances it.
   await context.clock.install()
   const config = { host: product().gatewayUrl, key: keyNamed(`${project}_SDK_P`) }
@@ -91,7 +118,7 @@ async function newProfile(browser: Browser, url: string, project: string, userNa
     open: async (waits = true) => {
       const shopPage = watch(await context.newPage())
       const visited = waits ? firstVisit(shopPage.page) : undefined
-      await shopPage.page.goto(`${url}/?user=${userName}`)
+      await shopPage.page.goto(`${url}/?user=${userName}&display=${place}`)
       // A call of `visit` would be a second visit if the first is already answered.
       await visited
       if (waits) await shopPage.run('fetch("/app.js").then(() => undefined)')
@@ -126,7 +153,9 @@ function watch(page: Page): ShopPage {
     forms,
     requests,
     run: async (code) => {
-      await page.waitForFunction('globalThis.nextvisit')
+      // `waitForFunction` evaluates text in the page, which the policy of the example forbids. A page may be loading.
+      const isLoaded = () => page.evaluate('"nextvisit" in globalThis').catch(() => false)
+      await expect.poll(isLoaded, { timeout: 30_000 }).toBe(true)
       return page.evaluate(code)
     },
     pass: (ms) => page.clock.fastForward(ms),
