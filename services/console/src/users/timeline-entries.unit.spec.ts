@@ -1,5 +1,11 @@
 import type { KeptRefusal, QueuedForm } from '@nextvisit/contracts'
-import { answerGiven, eventTracked, identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
+import {
+  answerGiven,
+  eventTracked,
+  formAnswered,
+  identifyRequested,
+  organizationConfig,
+} from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { AT, OTHER_REQUEST, REQUEST, refused, row } from '../../test/user-forms.ts'
 import { HIDE_PERSONAL, SHOW_ALL } from '../http/mask.ts'
@@ -82,6 +88,18 @@ describe('timelineEntriesOf', () => {
     const hidden = JSON.stringify(entryOf(answer, HIDE_PERSONAL))
     expect(hidden).toContain('reason')
     expect(hidden).not.toMatch(/canary|work/)
+  })
+
+  it('shows the outcome of an answer beside the answer, which has the same id', () => {
+    const answer = answerGiven({ received: AT })
+    const { answers: _, ...clear } = formAnswered(answer, { outcome: 'late' })
+    const sealed = { key: REQUEST, bytes: '' }
+    const facts = [keptFactOf({ outcome: 'opened', fact: answer }, { offset: 0n, keyId: undefined }, SHOW_ALL)]
+    const shown = timelineEntriesOf({ ...parts, facts, formFacts: [{ ...clear, sealed }] })
+    expect(shown.filter(({ kind }) => kind === 'answer').map(({ title }) => title)).toEqual([
+      'Answer to form nps finished',
+      'Answer to form nps not counted: the form was ended before',
+    ])
   })
 
   it('names the device facts of a visit that were dropped', () => {
