@@ -1,24 +1,7 @@
-import type {
-  AnswerCondition,
-  AnswerLeaf,
-  Answers,
-  AnswerValue,
-  ChoiceAnswer,
-  TraitScalar,
-  TraitValue,
-} from '@nextvisit/contracts'
+import type { AnswerCondition, AnswerLeaf, Answers } from '@nextvisit/contracts'
+import { comparedValueOf } from '../users/compared-value.ts'
 import { compileTree, type ConditionResult, type IsMember } from './condition-tree.ts'
 import { valueTest } from './value-test.ts'
-
-/** Returns the value of an answer in conditions. A text in place of an option exists, and equals no option. */
-export function comparedValueOf(answer: AnswerValue): TraitValue {
-  if (Array.isArray(answer)) return (answer as readonly ChoiceAnswer[]).map(comparedChoiceOf)
-  return typeof answer === 'object' ? null : (answer as TraitScalar)
-}
-
-function comparedChoiceOf(choice: ChoiceAnswer): TraitScalar {
-  return typeof choice === 'string' ? choice : null
-}
 
 /** Evaluates a condition on the answers of a record that was received at `now` (ms). */
 type EvaluateAnswers = (answers: Answers, now: number) => ConditionResult<AnswerLeaf>

@@ -5,7 +5,7 @@ import {
   MAX_ELEMENTS,
   type TraitValue,
 } from '@nextvisit/contracts'
-import { comparedValueOf } from '../conditions/compared-answer.ts'
+import { comparedValueOf } from './compared-value.ts'
 import { isoInstant } from '../time/iso-instant.ts'
 
 /**

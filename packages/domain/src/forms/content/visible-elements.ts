@@ -1,5 +1,5 @@
 import type { AnswerLeaf, AnswerValue, FormContent, TraitValue } from '@nextvisit/contracts'
-import { comparedValueOf } from '../../conditions/compared-answer.ts'
+import { comparedValueOf } from '../../users/compared-value.ts'
 import { compileTree, type Evaluator, type IsMember } from '../../conditions/condition-tree.ts'
 import { valueTest } from '../../conditions/value-test.ts'
 
