@@ -95,7 +95,7 @@ export async function givenRunningEvaluator(databaseUrl: string) {
     begin: async (): Promise<void> => {
       log = []
       await prisma.$executeRaw(
-        sql`TRUNCATE users, event_occurrences, queue, shown_forms, decisions, outbox, idempotent_outcomes, idempotent_records, checkpoints`,
+        sql`TRUNCATE users, event_occurrences, form_answers, queue, shown_forms, decisions, outbox, idempotent_outcomes, idempotent_records, checkpoints`,
       )
       await start()
     },
