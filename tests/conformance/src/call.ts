@@ -71,6 +71,7 @@ export function callerOf(adminVariable: string, sdkVariable = '') {
     track: post(adminVariable, '/v2/admin/track-event'),
     visit: post(sdkVariable, '/v2/sdk/identify-user'),
     sdkTrack: post(sdkVariable, '/v2/sdk/track-event'),
+    giveAnswers: post(sdkVariable, '/v2/sdk/answers'),
     get,
     readUser: (userName: string) => get(`/v2/admin/users/${encodeURIComponent(userName)}`),
   }

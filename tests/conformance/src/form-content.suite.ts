@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { keyNamed } from '@nextvisit/testing/black-box'
 import { callerOf } from './call.ts'
-import { applyWorkspaceFile, baseAddress } from './product.ts'
+import { applyWorkspaceFile, baseAddress, runNextvisit } from './product.ts'
 
 const NPS = `
               languages: [en, de]
@@ -27,6 +27,11 @@ organizations:
             frequency: { repeat: always }
             ${content && `content: ${content}`}
           - { id: bare, triggers: [{ event: asked }], frequency: { repeat: always } }
+          - id: rating
+            triggers: [{ event: rated }]
+            frequency: { until: answered }
+            content: { elements: [{ id: score, type: nps }] }
+          - { id: follow-up, triggers: [{ answered: { form: rating, where: { answer: score, atMost: 6 } } }] }
 `
 
 const ENGLISH = {
@@ -64,7 +69,7 @@ async function keyedVisit(key: string, userName: string) {
 
 /** Tests forms.md, Content: the content of a form, and its delivery with the answer to a visit. */
 export function describeFormContent(): void {
-  const { identify, track, visit, get } = callerOf('WORDED_ADMIN_P', 'WORDED_SDK_P')
+  const { identify, track, visit, get, giveAnswers } = callerOf('WORDED_ADMIN_P', 'WORDED_SDK_P')
   const buy = async (userName: string) => {
     expect((await track({ userName, eventName: 'Bought' })).body).toMatchObject({ formsQueued: 1 })
   }
@@ -119,6 +124,33 @@ export function describeFormContent(): void {
       expect(Object.keys((await identify({ userName: 'admin' })).body).toSorted()).toEqual(['message', 'userId'])
       expect((await visit({ userName: 'admin' })).body['nextFeedback']).toMatchObject({ content: ENGLISH })
       expect((await visit({ userName: 'admin' })).body).not.toHaveProperty('nextFeedback')
+    })
+
+    it('is answered once, on one device, and the answer sets off another form', async () => {
+      const userName = 'rating'
+      const rate = async () => (await track({ userName, eventName: 'Rated' })).body['formsQueued']
+      const visitOn = async (device: string) =>
+        (await visit({ userName, $deviceInfo: { $deviceOs: device } })).body['nextFeedback'] as
+          | { readonly offerId: string; readonly formId: string; readonly revision: number }
+          | undefined
+      await identify({ userName })
+      expect(await rate()).toBe(1)
+      const offer = await visitOn('iOS')
+      expect(offer).toMatchObject({ formId: 'rating' })
+      const { offerId, formId, revision } = offer ?? {}
+      const given = { userName, offerId, formId, revision, answers: { score: 4 }, status: 'finished' }
+      const { status, body } = await giveAnswers(given)
+      expect(status).toBe(202)
+
+      expect(await visitOn('iOS')).toMatchObject({ formId: 'follow-up' })
+      expect(await rate(), 'never again').toBe(0)
+      expect(await visitOn('Android')).toBeUndefined()
+
+      const why = await runNextvisit('why', '--project', 'worded/shop', '--user', userName)
+      expect(why).toContain('The user finished it at ')
+      expect(why).toContain('until the user has answered the form; finished ')
+      expect(why).toContain(`by record ${String(body['requestId'])} (form rating finished where answer score atMost 6)`)
+      expect(why).toContain('answer score atMost 6; the user has 4')
     })
 
     it('of the latest revision comes after an edit; repeats get the bytes of the first answer', async () => {

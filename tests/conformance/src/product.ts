@@ -43,6 +43,13 @@ export async function applyWorkspaceFile(text: string): Promise<void> {
   }
 }
 
+/** Runs a command of `nextvisit` against the product, and returns its output. */
+export async function runNextvisit(...args: readonly string[]): Promise<string> {
+  const env = { NEXTVISIT_DATA: product().dataDirectory }
+  const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...args], { env })
+  return stdout
+}
+
 /** Returns the running product, for tables that also look behind the gateway or kill a process. */
 export function product(): ThrowAwayStack {
   if (!stack) throw new Error('The product is not running: call startProduct first')

@@ -70,7 +70,7 @@ function nextState(state: AnswerState | undefined, fact: AnswerGiven): AnswerSta
 
 /** Merges answers. Answers under several revisions may have more elements than a content: the latest are kept. */
 function merged(before: AnswerState['answers'], added: AnswerState['answers']): AnswerState['answers'] {
-  return new Map([...before, ...added].slice(-MAX_ELEMENTS))
+  return new Map([...new Map([...before, ...added])].slice(-MAX_ELEMENTS))
 }
 
 function keptAnswers({ answers, elements }: AnswerGiven): AnswerState['answers'] {

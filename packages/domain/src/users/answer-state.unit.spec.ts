@@ -112,6 +112,14 @@ describe('the answers that conditions see', () => {
     expect(JSON.stringify(storedOf([given(answers)]))).not.toMatch(/slow|weekly|sailing/)
   })
 
+  it('of one offer have as many elements as a content, also under several revisions', () => {
+    const named = (from: number) => Object.fromEntries(Array.from({ length: 40 }, (_, nth) => [`e${from + nth}`, nth]))
+    const elements = (...facts: readonly AnswerGiven[]) => Object.keys(stateAfter(...facts)?.answers ?? {})
+    expect(elements(given(named(0)), given(named(0)))).toHaveLength(40)
+    const both = elements(given(named(0)), given(named(40)))
+    expect([both.length, both.includes('e29'), both.includes('e30')]).toEqual([50, false, true])
+  })
+
   it('treat an element of unknown type as a text, and names such as constructor as others', () => {
     const fact = { ...given({}), answers: { constructor: 'secret' }, elements: {} }
     expect(Object.entries(stateAfter(fact)?.answers ?? {})).toEqual([['constructor', null]])

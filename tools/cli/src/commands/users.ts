@@ -35,7 +35,7 @@ export function createCommand(): Command {
           'after',
           `
 The first line has the type export and lists the sources, the last one has the type summary and counts lines by type: a file
-without it is truncated. In between: profile, event-count, segment, queued-form, shown-form, decision (with the values that gates
+without it is truncated. In between: profile, event-count, segment, kept-answers, queued-form, shown-form, decision (with the values that gates
 compared), active-month, erasure, dead-letter, refusal, record. docs/reference/cli.md describes them. Reads the person's partitions of user-events
 and form-events from the beginning; progress is on standard error. The file contains personal data: store it accordingly.
 Reads KAFKA_BROKERS, NEXTVISIT_SECRET_KEY, which opens the records, INTERNAL_TOKEN and the …_URLS of all services.

@@ -4,9 +4,11 @@ import type { UserRow } from '@nextvisit/contracts'
 export const TYPE_OF_TABLE: Readonly<Record<string, string>> = {
   'user-projector/users': 'profile',
   'user-projector/user_events': 'event-count',
+  'user-projector/form_answers': 'kept-answers',
   'user-projector/segment_members': 'segment',
   'form-trigger-evaluator/users': 'profile',
   'form-trigger-evaluator/event_occurrences': 'event-count',
+  'form-trigger-evaluator/form_answers': 'kept-answers',
   'form-trigger-evaluator/queue': 'queued-form',
   'form-trigger-evaluator/shown_forms': 'shown-form',
   'form-trigger-evaluator/decisions': 'decision',
