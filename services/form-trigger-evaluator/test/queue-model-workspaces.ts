@@ -10,6 +10,10 @@ const TRIGGERS: Readonly<Record<string, Form['triggers']>> = {
   welcome: [{ visit: {} }],
   loyal: [{ firstSeen: { after: '20m' } }],
   either: [{ event: 'search', count: 3 }, { visit: {} }],
+  'follow-up': [
+    { answered: { form: 'welcome', where: { answer: 'score', atLeast: 9 } } },
+    { answered: { form: 'either' } },
+  ],
 }
 const FORM_IDS = Object.keys(TRIGGERS)
 
@@ -31,18 +35,18 @@ const gates = fc.record({
     { not: { trait: 'plan', is: 'pro' } },
     { any: [{ segment: 'searching' }, { trait: 'plan', is: 'pro' }] },
     { all: [{ event: 'checkout', exactly: 0, within: '10m' }] },
+    { not: { answer: { form: 'welcome', element: 'score' }, exists: true } },
   ),
   sample: mostly(100, 50),
-  frequency: fc
-    .constantFrom<Form['frequency']['repeat']>(
-      'once',
-      'always',
-      'always',
-      { times: 2 },
-      { every: '10m' },
-      { every: '0s' },
-    )
-    .map((repeat) => ({ repeat })),
+  frequency: fc.constantFrom<Form['frequency']>(
+    { repeat: 'once' },
+    { repeat: 'always' },
+    { repeat: 'always' },
+    { repeat: { times: 2 } },
+    { repeat: { every: '10m' } },
+    { repeat: { every: '0s' } },
+    { until: 'answered' },
+  ),
   cooldown: mostly({ ignore: false }, { ignore: true }),
   priority: fc.constantFrom(-1, 0, 0, 5),
   delay: mostly('0s', '30s', '2h'),

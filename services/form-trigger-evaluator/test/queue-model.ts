@@ -1,9 +1,10 @@
 import {
   type ActivityThen,
-  AT_VISIT,
   checkGates,
+  createKeptAnswers,
   type FormRule,
   type GateName,
+  gatesAtVisit,
   type ProjectOfRevision,
   projectOfRevision,
   type QueueThen,
@@ -70,6 +71,7 @@ export class QueueModel {
   /** Facts for `form-events` since the last look: `FormQueued user form`. */
   told: string[] = []
   readonly #users = new Map<string, ModelUser>()
+  readonly #answers = createKeptAnswers()
 
   constructor(project: ProjectConfig) {
     this.project = project
@@ -110,7 +112,9 @@ export class QueueModel {
   }
 
   /** `row`: the row with the id that the answer names. */
-  answer({ userId, formId, status, received, elements }: AnswerGiven, row: ModelRow | undefined): void {
+  answer(fact: AnswerGiven, row: ModelRow | undefined): void {
+    const { userId, formId, status, received, elements } = fact
+    this.#answers.give(fact)
     const outcome =
       row?.user !== userId || row.form !== formId ? 'unmatched' : row.endedAt === null ? 'recorded' : 'late'
     this.told.push(`FormAnswered ${outcome} ${status} ${userId} ${formId}`)
@@ -120,6 +124,7 @@ export class QueueModel {
     if (status === 'partial') return
     row.endedAt = Date.parse(received)
     if (row.state === 'waiting' || row.state === 'offered') this.#move(row, 'answered')
+    if (status === 'finished') this.#evaluate(this.#user(userId), fact, false)
   }
 
   /** Does the work of a tick. */
@@ -161,10 +166,10 @@ export class QueueModel {
     if (row.state === 'waiting' && row.expiresAt !== null && now >= row.expiresAt) this.#move(row, 'expired')
   }
 
-  #evaluate(user: ModelUser, fact: ActivityFact, startsSession: boolean): void {
+  #evaluate(user: ModelUser, fact: ActivityFact | AnswerGiven, startsSession: boolean): void {
     const received = Date.parse(fact.received)
     for (const row of this.rows) if (row.user === user.id) this.#passTime(row, received)
-    const activity = activityOf(user, startsSession)
+    const activity = this.#activityOf(user, startsSession)
     const check = this.#gatesOf(user, activity, received)
     for (const form of this.#rules().forms.values()) {
       const triggered = triggeredBy(form, fact as AuditedFact, activity)
@@ -172,7 +177,9 @@ export class QueueModel {
       const isDone = ({ cause, queuedAt, form: id }: ModelRow) =>
         cause === fact.id && queuedAt === received && id === form.id
       if (this.rows.some(isDone)) continue
-      const refused = triggered.where?.holds === false ? 'properties-differ' : check(TO_QUEUE, form)
+      const isDifferent = triggered.where?.holds === false
+      const differing = fact.type === 'AnswerGiven' ? 'answers-differ' : 'properties-differ'
+      const refused = isDifferent ? differing : check(TO_QUEUE, form)
       this.decisions.set(`${user.id} ${form.id}`, { outcome: refused ?? 'queued', record: fact.id })
       if (refused === undefined) this.#queue(user, form, fact.id, received)
     }
@@ -199,15 +206,16 @@ export class QueueModel {
   }
 
   #offer(user: ModelUser, now: number): ModelOffer {
-    const check = this.#gatesOf(user, activityOf(user, false), now)
+    const check = this.#gatesOf(user, this.#activityOf(user, false), now)
     const { forms } = this.#rules()
     const waiting = this.rows.flatMap((row) => {
       const form = forms.get(row.form)
       const isReady = row.user === user.id && row.state === 'waiting' && row.showFrom <= now
-      return isReady && form && check(['live'], form) === undefined ? { row, form } : []
+      const lasting: readonly GateName[] = form?.isUntilAnswered ? ['live', 'repeat'] : ['live']
+      return isReady && form && check(lasting, form) === undefined ? { row, form } : []
     })
     const [best] = waiting
-      .filter(({ form }) => check(AT_VISIT, form) === undefined)
+      .filter(({ form }) => check(gatesAtVisit(form), form) === undefined)
       .map(({ row }) => row)
       .toSorted((a, b) => b.priority - a.priority || a.queuedAt - b.queuedAt || a.form.localeCompare(b.form))
     if (best) {
@@ -215,6 +223,10 @@ export class QueueModel {
       best.offeredAt = now
     }
     return { row: best, moreWaiting: waiting.some(({ row }) => row !== best) }
+  }
+
+  #activityOf(user: ModelUser, startsSession: boolean): ActivityThen {
+    return { ...activityOf(user, startsSession), answers: this.#answers.of(`acme/shop/${user.id}`) }
   }
 
   /** Returns a check of gates against the user's present queue: the reason of the first that refuses. */
@@ -226,7 +238,10 @@ export class QueueModel {
   }
 }
 
-function activityOf({ traits, firstSeen, session, happened }: ModelUser, startsSession: boolean): ActivityThen {
+function activityOf(
+  { traits, firstSeen, session, happened }: ModelUser,
+  startsSession: boolean,
+): Omit<ActivityThen, 'answers'> {
   return {
     traits,
     device: new Map(),

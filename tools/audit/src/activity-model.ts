@@ -10,6 +10,7 @@ import {
   userKeyIn,
   type Value,
 } from './facts.ts'
+import { createKeptAnswers } from './kept-answers.ts'
 import { withLatest } from './latest.ts'
 import { type FoldedFact, type Model, OF_RANGE } from './model.ts'
 import { fillIn, keptDevice, operate, traitBytes } from './operate.ts'
@@ -55,10 +56,11 @@ export interface ActiveRecord {
 /** Receives each record. `active` is undefined if the log does not determine the user's activity. */
 export type OnActivity = (fact: ClearFact, how: FoldedFact, active: ActiveRecord | undefined) => void
 
-/** Creates the model of `users` and `event_occurrences` of the form trigger evaluator (forms.md). */
+/** Creates the model of `users`, `event_occurrences` and `form_answers` of the form trigger evaluator (forms.md). */
 export function createActivityModel(onActivity?: OnActivity): Model {
   const users = new Map<string, Activity>()
   const occurrences = new Map<string, Occurrences>()
+  const answers = createKeptAnswers()
   const late = new Set<string>()
   /** Users with records that can no longer be opened. */
   const lost = new Set<string>()
@@ -109,7 +111,7 @@ export function createActivityModel(onActivity?: OnActivity): Model {
       const isOn = event?.sessionStartedAt === user.sessionStartedAt
       return event && { total: event.total, latest: event.latest, inSession: isOn ? event.sessionCount : 0 }
     }
-    return { ...user, startsSession, eventOf }
+    return { ...user, startsSession, eventOf, answers: answers.of(key) }
   }
 
   return {
@@ -120,6 +122,7 @@ export function createActivityModel(onActivity?: OnActivity): Model {
       if (fact.type === 'IdentifyRequested' && fact.imported) fillInHistory(key, fact)
       else if (fact.type === 'IdentifyRequested') startsSession = identify(key, fact)
       else if (fact.type === 'EventTracked') track(key, fact)
+      else if (fact.type === 'AnswerGiven') answers.give(fact)
       const isKnown = !late.has(key) && !lost.has(key)
       onActivity?.(fact, how, isKnown ? { fact, activity: activityThen(key, startsSession) } : undefined)
     },
@@ -163,6 +166,7 @@ export function createActivityModel(onActivity?: OnActivity): Model {
         isSkipped: (key) => lost.has(userKeyIn(key)),
         findings,
       })
+      await answers.compare(snapshot, { first, last }, { isSkipped: (key) => late.has(key) || lost.has(key), findings })
       late.clear()
       lost.clear()
     },

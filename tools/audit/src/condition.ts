@@ -1,7 +1,17 @@
 import { countName } from './count-names.ts'
-import type { EventTracked, Scalar, Value } from './facts.ts'
+import type { EventTracked, OpenedAnswer, Scalar, Value } from './facts.ts'
+import { type AnswersByForm, comparedAnswer } from './kept-answers.ts'
 import { KEPT } from './latest.ts'
-import type { Condition, Operators, PropertyLeaf, Tree, UserLeaf, Where } from './workspace-file.ts'
+import type {
+  AnswerLeaf,
+  Condition,
+  Operators,
+  PropertyLeaf,
+  Tree,
+  UserLeaf,
+  Where,
+  WhereAnswers,
+} from './workspace-file.ts'
 
 /** State of a user at an instant (ms). */
 export interface Moment {
@@ -11,6 +21,7 @@ export interface Moment {
   readonly country: string | null
   /** Returns the count of an event, by `countName`, and its kept times in ms. */
   readonly eventOf: (slug: string) => { readonly count: number; readonly latest: readonly number[] } | undefined
+  readonly answers: AnswersByForm
   /** Conditions of segments, by id. */
   readonly segments: ReadonlyMap<string, Condition>
 }
@@ -38,6 +49,16 @@ export function decide(condition: Condition, moment: Moment): Decided<UserLeaf> 
 export function decideWhere(where: Where, { properties, received }: EventTracked): Decided<PropertyLeaf> {
   return decideTree(where, (leaf) => {
     const actual = comparable(atPath(properties, leaf.property.split('.')))
+    return { holds: compare(actual, leaf, Date.parse(received)), actual: kept(actual) }
+  })
+}
+
+/** Evaluates a condition on the answers of a record. */
+export function decideAnswers(where: WhereAnswers, { answers, received }: OpenedAnswer): Decided<AnswerLeaf> {
+  const given = new Map(Object.entries(answers))
+  return decideTree(where, (leaf) => {
+    const answer = given.get(leaf.answer)
+    const actual = answer === undefined ? undefined : comparedAnswer(answer)
     return { holds: compare(actual, leaf, Date.parse(received)), actual: kept(actual) }
   })
 }
@@ -76,6 +97,7 @@ function actualOf(leaf: UserLeaf, moment: Moment): Value | undefined {
   if ('segment' in leaf) return isMember(leaf.segment, moment)
   if ('event' in leaf) return countOf(leaf, moment)
   if ('trait' in leaf) return moment.traits.get(leaf.trait)
+  if ('answer' in leaf) return moment.answers.get(leaf.answer.form)?.answers.get(leaf.answer.element)
   const isCountry = 'country' in leaf || leaf.device === '$countryCode'
   return (isCountry ? moment.country : moment.device.get(leaf.device)) ?? undefined
 }

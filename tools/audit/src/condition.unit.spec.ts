@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { holds, type Moment } from './condition.ts'
+import type { Value } from './facts.ts'
+import type { KeptAnswers } from './kept-answers.ts'
 import type { Condition } from './workspace-file.ts'
 
 const NOW = Date.parse('2026-11-02T10:00:00.000Z')
 const DAY = 86_400_000
+
+function keptAnswers(answers: Readonly<Record<string, Value>>): KeptAnswers {
+  const times = { startedAt: '', endedAt: null, finishedAt: null }
+  return { offerId: '', status: 'partial', ...times, answers: new Map(Object.entries(answers)) }
+}
 
 const moment: Moment = {
   at: NOW,
@@ -15,6 +22,7 @@ const moment: Moment = {
   ]),
   device: new Map([['$deviceOs', 'iOS']]),
   country: 'DE',
+  answers: new Map([['nps', keptAnswers({ score: 4, reason: null, uses: ['work', null] })]]),
   eventOf: (slug) => (slug === 'signed_in' ? { count: 4, latest: [NOW - 8 * DAY, NOW - DAY, NOW] } : undefined),
   segments: new Map<string, Condition>([['paying', { trait: 'plan', in: ['pro', 'business'] }]]),
 }
@@ -24,6 +32,10 @@ describe('a condition in the audit', () => {
     { all: [] },
     { not: { any: [] } },
     { segment: 'paying' },
+    { answer: { form: 'nps', element: 'score' }, atMost: 6 },
+    { answer: { form: 'nps', element: 'reason' }, exists: true },
+    { answer: { form: 'nps', element: 'uses' }, contains: 'work' },
+    { answer: { form: 'other', element: 'score' }, exists: false },
     { all: [{ country: 'DE' }, { country: { notIn: ['AT'] } }, { device: '$deviceOs', is: 'iOS' }] },
     { device: '$countryCode', is: 'DE' },
     { trait: 'tags', contains: 'b' },

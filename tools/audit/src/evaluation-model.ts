@@ -1,7 +1,7 @@
 import type { OnActivity } from './activity-model.ts'
 import type { Catalog, ProjectOfRevision } from './catalog.ts'
 import { createDecisionsModel, type PossibleDecision } from './decisions-model.ts'
-import { type ClearFact, type FormFact, type FormQueued, type UserFact, userKey } from './facts.ts'
+import { type ClearFact, type FormAnswered, type FormFact, type FormQueued, type UserFact, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { checkGates, type GatesThen, type QueueThen, TO_QUEUE } from './gates.ts'
 import type { FoldedFact, UserRange } from './model.ts'
@@ -10,13 +10,15 @@ import { type PossibleRevisions, possibleRevisionsIn, type RevisionRange } from 
 import { createQueueHistory, type QueuesThen } from './queue-history.ts'
 import { createRevisionWait, type Verdict } from './revision-wait.ts'
 import { recordRefOf, type Snapshot } from './snapshot.ts'
-import { type ActivityThen, isEvaluated, type Triggered, triggeredBy } from './triggers.ts'
+import { type ActivityThen, isEvaluated as isActivityEvaluated, type Triggered, triggeredBy } from './triggers.ts'
 import type { TriggerInFile } from './workspace-file.ts'
 
 /** Repeats the evaluator's evaluation of each record (forms.md), and compares its queued forms and decisions. */
 export interface EvaluationModel {
   /** Receives every fact of `form-events` of this pass's users, before their records. */
   readonly foldForm: (fact: FormFact) => void
+  /** Receives what became of each answer of this pass's users, before their records. */
+  readonly foldAnswered: (fact: FormAnswered) => void
   /** Receives each record that the evaluator has folded, in the same order. */
   readonly judge: OnActivity
   /** Returns true if a visit received at this instant may have been offered the row. `key`: of user and row. */
@@ -51,6 +53,7 @@ export function createEvaluationModel(findings: Findings, catalog: Catalog): Eva
   const wait = createRevisionWait()
   const possibleRevisions = possibleRevisionsIn(catalog)
   const checkOffer = createOffers(findings, history)
+  const isEvaluated = (fact: ClearFact): boolean => isActivityEvaluated(fact) || history.hasFinished(fact)
   const counts = { decided: 0, undecided: 0 }
 
   const checkQueued = (
@@ -123,6 +126,8 @@ export function createEvaluationModel(findings: Findings, catalog: Catalog): Eva
   return {
     foldForm: history.foldForm,
 
+    foldAnswered: history.foldAnswered,
+
     judge: (fact, how, active) => {
       // A retried dead letter queues and shows nothing.
       if (how.isLate) return
@@ -180,11 +185,18 @@ function evaluate(
   return { trigger: triggered.trigger.inFile, certain, possible }
 }
 
-/** Prepends the gate `where` of a trigger with properties (forms.md, Gates). */
-function withWhere({ where }: Triggered, checkOthers: () => GatesThen): GatesThen {
+const REFUSED_BY_WHERE = {
+  event: 'properties-differ',
+  answers: 'answers-differ',
+  visit: undefined,
+  'first seen': undefined,
+} as const
+
+/** Prepends the gate `where` of a trigger with a condition on properties or answers (forms.md, Gates). */
+function withWhere({ trigger, where }: Triggered, checkOthers: () => GatesThen): GatesThen {
   if (!where) return checkOthers()
   const { holds: passed, ...compared } = where
-  const { reason, gates } = passed ? checkOthers() : { reason: 'properties-differ', gates: [] }
+  const { reason, gates } = passed ? checkOthers() : { reason: REFUSED_BY_WHERE[trigger.on], gates: [] }
   return { reason, gates: [{ gate: 'where', passed, compared }, ...gates] }
 }
 

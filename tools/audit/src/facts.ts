@@ -89,15 +89,24 @@ export interface ClearAnswer extends OfRequest {
   readonly formId: string
   readonly revision: number
   readonly status: 'partial' | 'finished' | 'dismissed'
-  readonly language?: string
+  readonly language?: string | undefined
   /** The answered elements, with their types. */
   readonly elements: Readonly<Record<string, string>>
   /** In the log, every answer has them. */
   readonly sealed?: Sealed
 }
 
+/** An answer to an element. */
+export type AnswerValue =
+  | number
+  | boolean
+  | string
+  | { readonly other: string }
+  | readonly (string | { readonly other: string })[]
+
 export interface AnswerGiven extends ClearAnswer {
-  readonly answers: Readonly<Record<string, unknown>>
+  /** By element. */
+  readonly answers: Readonly<Record<string, AnswerValue>>
 }
 
 export interface VisitAnswered extends OfUser {

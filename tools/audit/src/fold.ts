@@ -100,7 +100,7 @@ export function createFold(options: FoldOptions): Fold {
       if (OPENING.has(service)) opened = pass.open()
       deadLetters.seeOpened(record, sealedState(fact, opened))
     }
-    if (!isFolded || (opened?.outcome === 'damaged' && fact.type === 'IdentifyRequested')) return
+    if (!isFolded || (opened?.outcome === 'damaged' && isAlwaysOpened(fact))) return
     // Duplicates of imported records may follow at any time, but concern the same user. Those of other passes are not kept.
     if (!pass.isMine && isImported(fact)) return
     if (isDuplicate(partition, fact) || !pass.isMine) return
@@ -127,10 +127,15 @@ export function lastFence(fences: Fences, fact: UserRef, checkpoints: Snapshot['
   return fences.ofUser(userKey(fact)).findLast(({ partition, offset }) => offset < (checkpoints.get(partition) ?? 0n))
 }
 
+/** Both consumers open identifies and answers. */
+function isAlwaysOpened({ type }: ClearFact): boolean {
+  return type === 'IdentifyRequested' || type === 'AnswerGiven'
+}
+
 /** The evaluator opens an event only if a trigger needs its properties, and the projector opens none. */
 function sealedState(fact: ClearFact, opened: Opened | undefined): 'readable' | 'damaged' | 'unknown' {
   if (opened?.outcome !== 'damaged') return 'readable'
-  return fact.type === 'IdentifyRequested' ? 'damaged' : 'unknown'
+  return isAlwaysOpened(fact) ? 'damaged' : 'unknown'
 }
 
 function isImported(fact: ClearFact): boolean {

@@ -18,6 +18,8 @@ export interface FormRule {
   readonly everyMs?: number
   /** Value in the workspace file. */
   readonly repeat: Repeat
+  /** True if it is asked until the user has finished it, in place of `repeat`. */
+  readonly isUntilAnswered: boolean
   readonly ignoresCooldown: boolean
   readonly priority: number
   /** Minimum time in ms from queued to shown. */
@@ -28,6 +30,7 @@ export interface FormRule {
 
 export type TriggerRule = { readonly inFile: TriggerInFile } & (
   | { readonly on: 'visit' }
+  | { readonly on: 'answers'; readonly formId: string }
   | { readonly on: 'first seen'; readonly afterMs: number }
   | {
       readonly on: 'event'
@@ -53,6 +56,7 @@ export function formRuleOf(form: FormInFile): FormRule {
     times: timesOf(repeat),
     ...(typeof repeat === 'object' && 'every' in repeat && { everyMs: msOf(repeat.every) }),
     repeat,
+    isUntilAnswered: form.frequency?.until === 'answered',
     ignoresCooldown: form.cooldown?.ignore ?? false,
     priority: form.priority ?? 0,
     delayMs: msOf(form.delay ?? '0s'),
@@ -66,7 +70,8 @@ function timesOf(repeat: Repeat): number {
 }
 
 function triggerRuleOf(inFile: TriggerInFile): TriggerRule {
-  const { event, count = 1, within, since, firstSeen } = inFile
+  const { event, count = 1, within, since, firstSeen, answered } = inFile
+  if (answered) return { inFile, on: 'answers', formId: answered.form }
   if (firstSeen) return { inFile, on: 'first seen', afterMs: msOf(firstSeen.after) }
   if (event === undefined) return { inFile, on: 'visit' }
   const slug = slugOf(event)

@@ -45,9 +45,14 @@ const GATES = {
     const [bucket, threshold] = [sample >= 100 ? null : bucketOf(id, userId), thresholdOf(sample)]
     return { reason: (bucket ?? -1) < threshold ? undefined : 'sampled-out', compared: { bucket, threshold } }
   },
-  repeat: ({ form: { id, times, everyMs, repeat: rule }, now }, { shown, open }) => {
+  repeat: ({ form: { id, times, everyMs, repeat: rule, isUntilAnswered }, now, activity }, { shown, open }) => {
     const { times: timesShown = 0, lastAt: lastShownAt = null } = shown.get(id) ?? {}
     const timesQueued = timesShown + (open.has(id) ? 1 : 0)
+    if (isUntilAnswered) {
+      const finishedAt = activity.answers.get(id)?.finishedAt ?? null
+      const compared = { rule: { until: 'answered' }, timesQueued, lastShownAt, finishedAt }
+      return { reason: finishedAt === null ? undefined : 'answered', compared }
+    }
     const isTooSoon = everyMs !== undefined && isWithin(everyMs, lastShownAt, now)
     const reason = timesQueued >= times ? 'repeat-exhausted' : isTooSoon ? 'too-soon' : undefined
     return { reason, compared: { rule, timesQueued, lastShownAt } }
@@ -72,6 +77,11 @@ export type GateName = keyof typeof GATES
 export const TO_QUEUE: readonly GateName[] = ['live', 'audience', 'sample', 'repeat', 'cooldown', 'slot']
 /** Gates that are checked again when a visit takes the form from the queue. */
 export const AT_VISIT: readonly GateName[] = ['live', 'audience', 'cooldown']
+
+/** Returns the gates that a visit checks again for a form. */
+export function gatesAtVisit({ isUntilAnswered }: FormRule): readonly GateName[] {
+  return isUntilAnswered ? ['live', 'audience', 'repeat', 'cooldown'] : AT_VISIT
+}
 
 /** Verdicts of the gates, up to the first that refuses. */
 export interface GatesThen {

@@ -1,6 +1,6 @@
 import { type ClearIdentify, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
-import { AT_VISIT, checkGates } from './gates.ts'
+import { checkGates, gatesAtVisit } from './gates.ts'
 import { type FoldedFact, NEAR_MS } from './model.ts'
 import type { RevisionRange } from './possible-revisions.ts'
 import { mayBeOnOffer, OFFER_HOLDS_MS, type QueueHistory, type QueuesThen, type Row, stateAt } from './queue-history.ts'
@@ -80,7 +80,7 @@ function chanceOf(
     const form = project?.forms.get(row.formId)
     if (!project || !form) return ['the form does not exist']
     const candidate = { form, project, userId: fact.userId, now, activity }
-    return possible.map((queue) => checkGates(AT_VISIT, candidate, queue).reason)
+    return possible.map((queue) => checkGates(gatesAtVisit(form), candidate, queue).reason)
   })
   return {
     row,

@@ -66,6 +66,8 @@ export interface QueuesThen {
 export interface QueueHistory {
   /** Folds a fact of `form-events`. All facts of a user precede {@link queuedBy}. */
   readonly foldForm: (fact: FormFact) => void
+  /** Returns whether an answer has finished a row of its user, so that it is evaluated. */
+  readonly hasFinished: (fact: ClearFact) => boolean
   readonly queuedBy: (fact: ClearFact) => readonly FormQueued[]
   /** Returns the ids of the rows in the answer of a visit. */
   readonly shownAt: (visit: ClearIdentify) => readonly string[]
@@ -83,6 +85,8 @@ export function createQueueHistory(): QueueHistory {
   const shownAt = new Map<string, { readonly queuedId: string; readonly at: string }[]>()
   const rows = new Map<string, Row>()
   const users = new Map<string, UserQueue>()
+  /** Ids of the answers that have finished a row. */
+  const finishing = new Set<string>()
 
   const userOf = (key: string): UserQueue => {
     const user = users.get(key) ?? {
@@ -113,6 +117,7 @@ export function createQueueHistory(): QueueHistory {
 
   return {
     foldForm: (fact) => {
+      if (fact.type === 'FormAnswered' && fact.outcome === 'recorded' && fact.status === 'finished') finishing.add(fact.id)
       const key = `${userKey(fact)}/${fact.queuedId}`
       const row = rows.get(key)
       if (fact.type === 'FormQueued' && !row) {
@@ -125,6 +130,8 @@ export function createQueueHistory(): QueueHistory {
       row.isOver = true
       if (fact.type === 'FormCancelled') row.cancelledMs ??= Date.parse(fact.at)
     },
+
+    hasFinished: ({ type, id }) => type === 'AnswerGiven' && finishing.has(id),
 
     queuedBy,
 
@@ -143,7 +150,7 @@ export function createQueueHistory(): QueueHistory {
       const user = userOf(key)
       if (fact.type === 'VisitAnswered') return confirm(fact, user)
       if (fact.type === 'AnswerGiven') answer(fact, user)
-      if (isEvaluated(fact)) {
+      if (isEvaluated(fact) || finishing.has(fact.id)) {
         for (const row of user.undelivered.values()) row.isDue ||= Date.parse(fact.received) >= row.expiresMs
       }
       for (const { queuedId } of queuedBy(fact)) {
@@ -155,7 +162,7 @@ export function createQueueHistory(): QueueHistory {
     mayBeOffered: (key, at) => rows.get(key)?.offers.some((offer) => offer.at === at) ?? false,
 
     clear: () => {
-      for (const each of [queued, shownAt, rows, users]) each.clear()
+      for (const each of [queued, shownAt, rows, users, finishing]) each.clear()
     },
   }
 }

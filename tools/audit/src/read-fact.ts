@@ -48,6 +48,11 @@ const operations: Check = (value) =>
     unset: optional(texts),
   })
 
+const choice: Check = (value) =>
+  text(value) || (isObject(value) && Object.keys(value).join() === 'other' && text(value['other']))
+const answerValue: Check = (value) =>
+  finite(value) || bool(value) || choice(value) || (Array.isArray(value) && value.every(choice))
+
 const sealed: Check = (value) => fits(value, { key: uuid, bytes: text })
 
 const ofUser = { id: uuid, organization: id, project: id, userId: uuid, received: instant }
@@ -131,7 +136,7 @@ const USER_FACTS: Readonly<Record<ClearFact['type'], RecordType>> = {
 const SEALED_MEMBERS = {
   IdentifyRequested: { userName: text, operations, device: objectOf(text) },
   EventTracked: { properties: isObject },
-  AnswerGiven: { answers: isObject },
+  AnswerGiven: { answers: objectOf(answerValue) },
 } satisfies Readonly<Record<string, Members>>
 type DecidedFact = FormFact | QueueErased
 const FORM_FACTS: Readonly<Record<DecidedFact['type'], RecordType>> = {

@@ -36,6 +36,7 @@ const stateOf = () => ({
   device: new Map(),
   country: null,
   eventOf: () => undefined,
+  answers: new Map(),
 })
 
 async function kindsOf(row: object, isAtRest = true) {

@@ -1,10 +1,10 @@
 import type { ClearFact, EventTracked, UserFact } from './facts.ts'
 import type { FormRule, TriggerRule } from './form-rules.ts'
 import type { Moment } from './condition.ts'
-import { decideWhere } from './condition.ts'
+import { decideAnswers, decideWhere } from './condition.ts'
 
 /** A user's activity at a record, including the record. */
-export interface ActivityThen extends Pick<Moment, 'traits' | 'device'> {
+export interface ActivityThen extends Pick<Moment, 'traits' | 'device' | 'answers'> {
   readonly firstSeenAt: string | null
   readonly startsSession: boolean
   /** Returns the occurrences of a count, by `countName`. */
@@ -19,7 +19,10 @@ export interface ActivityThen extends Pick<Moment, 'traits' | 'device'> {
     | undefined
 }
 
-/** Returns whether a record is evaluated (forms.md, When a record is evaluated). */
+/**
+ * Returns whether an identify or an event is evaluated (forms.md, When a record is evaluated). Of an answer, its outcome decides
+ * (`QueueHistory.hasFinished`).
+ */
 export function isEvaluated(fact: ClearFact): boolean {
   if (fact.type === 'EventTracked') return !fact.imported && fact.evaluateTriggers
   return fact.type === 'IdentifyRequested' && !fact.imported && fact.source === 'sdk'
@@ -28,7 +31,7 @@ export function isEvaluated(fact: ClearFact): boolean {
 /** A matching trigger, and the result of its `where`, if it has one. */
 export interface Triggered {
   readonly trigger: TriggerRule
-  readonly where: ReturnType<typeof decideWhere> | undefined
+  readonly where: ReturnType<typeof decideWhere> | ReturnType<typeof decideAnswers> | undefined
 }
 
 /**
@@ -42,7 +45,8 @@ export function triggeredBy({ triggers }: FormRule, fact: UserFact, activity: Ac
   return matching.find(({ where }) => where?.holds !== false) ?? matching[0]
 }
 
-function whereOf({ inFile: { where } }: TriggerRule, fact: UserFact): Triggered['where'] {
+function whereOf({ inFile: { where, answered } }: TriggerRule, fact: UserFact): Triggered['where'] {
+  if (fact.type === 'AnswerGiven') return answered?.where && decideAnswers(answered.where, fact)
   return where && fact.type === 'EventTracked' ? decideWhere(where, fact) : undefined
 }
 
@@ -52,8 +56,14 @@ function isMatched(trigger: TriggerRule, fact: UserFact, activity: ActivityThen)
       return fact.type === 'IdentifyRequested' && activity.startsSession
     case 'first seen': {
       const { firstSeenAt } = activity
-      return firstSeenAt !== null && Date.parse(fact.received) - Date.parse(firstSeenAt) >= trigger.afterMs
+      return (
+        fact.type !== 'AnswerGiven' &&
+        firstSeenAt !== null &&
+        Date.parse(fact.received) - Date.parse(firstSeenAt) >= trigger.afterMs
+      )
     }
+    case 'answers':
+      return fact.type === 'AnswerGiven' && fact.formId === trigger.formId
     case 'event':
       return fact.type === 'EventTracked' && fact.slug === trigger.slug && isCounted(trigger, fact, activity)
   }

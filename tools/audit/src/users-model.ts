@@ -2,6 +2,7 @@ import type { Catalog } from './catalog.ts'
 import { compareRows, userCells } from './compare-rows.ts'
 import { countNames } from './count-names.ts'
 import { type ClearEvent, type IdentifyRequested, type UserRef, userKey, userKeyIn, type Value } from './facts.ts'
+import { createKeptAnswers } from './kept-answers.ts'
 import { withLatest } from './latest.ts'
 import { type Model, OF_RANGE } from './model.ts'
 import { compareSegmentCounts, compareSegments } from './segments.ts'
@@ -28,10 +29,11 @@ interface EventCount {
 /** Columns that depend on the order of records, including `lastSeenAt`: a visit counts only for a known user. */
 const ORDER_DEPENDENT = new Set(['userName', 'traits', 'traitBytes', 'dropped', 'country', 'device', 'lastSeenAt'])
 
-/** Creates the model of the user projector's `users` and `user_events`. */
+/** Creates the model of the user projector's `users`, `user_events` and `form_answers`. */
 export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
   const users = new Map<string, User>()
   const events = new Map<string, EventCount>()
+  const answers = createKeptAnswers()
   const late = new Set<string>()
   /** Users with records that can no longer be opened. */
   const lost = new Set<string>()
@@ -88,6 +90,7 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
       if (isLate) late.add(key)
       if (fact.type === 'IdentifyRequested') (fact.imported ? fillInHistory : identify)(key, fact)
       if (fact.type === 'EventTracked') track(key, fact)
+      if (fact.type === 'AnswerGiven') answers.give(fact)
     },
 
     foldLost: (fact) => {
@@ -103,7 +106,9 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
       }
       const stateOf = (key: string) => {
         const user = late.has(key) || lost.has(key) ? undefined : users.get(key)
-        return user && { ...user, eventOf: (counted: string) => events.get(`${key}/${counted}`) }
+        return (
+          user && { ...user, answers: answers.of(key), eventOf: (counted: string) => events.get(`${key}/${counted}`) }
+        )
       }
       await compareSegments({ snapshot, range, catalog, isAtRest, stateOf, findings })
       await compareRows({
@@ -135,6 +140,7 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
         isUnknowable: (key, column) => column === 'latest' && late.has(userKeyIn(key)),
         findings,
       })
+      await answers.compare(snapshot, range, { isSkipped: (key) => late.has(key) || lost.has(key), findings })
       late.clear()
       lost.clear()
     },

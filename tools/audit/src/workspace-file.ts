@@ -14,9 +14,15 @@ export type UserLeaf =
   | ({ readonly trait: string } & Operators)
   | ({ readonly device: string } & Operators)
   | { readonly country: string | Operators }
+  | ({ readonly answer: { readonly form: string; readonly element: string } } & Operators)
   | ({ readonly event: string; readonly within?: string; readonly where?: Where } & Operators)
 
 export type PropertyLeaf = { readonly property: string } & Operators
+
+export type AnswerLeaf = { readonly answer: string } & Operators
+
+/** A condition on the answers of a finished form (forms.md, Conditions on answers). */
+export type WhereAnswers = Tree<AnswerLeaf>
 
 /** A condition on the properties of an event (forms.md, Property conditions). */
 export type Where = Tree<PropertyLeaf>
@@ -47,7 +53,7 @@ export interface FormInFile {
   readonly triggers?: readonly TriggerInFile[]
   readonly audience?: Condition
   readonly sample?: number
-  readonly frequency?: { readonly repeat?: Repeat }
+  readonly frequency?: { readonly repeat?: Repeat; readonly until?: 'answered' }
   readonly cooldown?: { readonly ignore?: boolean }
   readonly priority?: number
   readonly delay?: string
@@ -62,6 +68,7 @@ export interface TriggerInFile {
   readonly where?: Where
   readonly firstSeen?: { readonly after: string }
   readonly visit?: object
+  readonly answered?: { readonly form: string; readonly where?: WhereAnswers }
 }
 
 export type Repeat = 'once' | 'always' | { readonly every: string } | { readonly times: number }

@@ -1,9 +1,16 @@
-// The product's own sealing and fences: specs compare the auditor with them.
-import { encodeRecord } from '@nextvisit/contracts'
+// The product's own sealing, fences and kept answers: specs compare the auditor with them.
+import { type AnswerGiven, encodeRecord } from '@nextvisit/contracts'
+import { applyAnswer, NO_ANSWERS, storedAnswersOf } from '@nextvisit/domain'
 import { createDataKey } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 
 export { isFenced as isFencedInProduct } from '@nextvisit/domain'
+
+/** Returns the product's rows of kept answers of one user, by form. */
+export function keptAnswersInProduct(facts: readonly AnswerGiven[]) {
+  const states = facts.reduce(applyAnswer, NO_ANSWERS)
+  return new Map(Array.from(states, ([formId, state]) => [formId, storedAnswersOf(state)]))
+}
 
 export type ProductKey = ReturnType<typeof createProductKey>
 

@@ -45,6 +45,9 @@ function stateAfter(...facts: readonly AnswerGiven[]) {
   return state && { ...state, answers: Object.fromEntries(state.answers) }
 }
 
+const named = (from: number) => Object.fromEntries(Array.from({ length: 40 }, (_, nth) => [`e${from + nth}`, nth]))
+const elements = (...facts: readonly AnswerGiven[]) => Object.keys(stateAfter(...facts)?.answers ?? {})
+
 describe('the answers that conditions see', () => {
   it('do not change by an answer whose key is destroyed', () => {
     const { answers: _, ...clear } = given({ score: 4 }, { status: 'finished' })
@@ -113,8 +116,6 @@ describe('the answers that conditions see', () => {
   })
 
   it('of one offer have as many elements as a content, also under several revisions', () => {
-    const named = (from: number) => Object.fromEntries(Array.from({ length: 40 }, (_, nth) => [`e${from + nth}`, nth]))
-    const elements = (...facts: readonly AnswerGiven[]) => Object.keys(stateAfter(...facts)?.answers ?? {})
     expect(elements(given(named(0)), given(named(0)))).toHaveLength(40)
     const both = elements(given(named(0)), given(named(40)))
     expect([both.length, both.includes('e29'), both.includes('e30')]).toEqual([50, false, true])
