@@ -108,15 +108,13 @@ async function compareWithLog(
     queue.foldForm(fact, how)
     evaluation.foldForm(fact)
   }
-  const { foldAnswered } = evaluation
   for (const [pass, range] of ranges.entries()) {
     const topic = topics.formEvents
     const isOfPass = (userId: string): boolean => isIn(range, userId)
     const keys = await readUserKeys({ connection, topic: topics.userKeys, secretKeys, isMine: isOfPass })
     // After the keys: the fence of a user precedes the end of the user's keys.
     await readFences()
-    if (evaluator)
-      await foldDecisions({ connection, topic, decidedBefore, evaluator, foldForm, foldAnswered, isMine: isOfPass })
+    if (evaluator) await foldDecisions({ connection, topic, decidedBefore, evaluator, foldForm, isMine: isOfPass })
     await readAll(connection, topics.userEvents, log, (record) => {
       records += 1
       if (records % 1_000 === 0) onProgress({ records, ofRecords })

@@ -1,5 +1,5 @@
 import { countName } from './count-names.ts'
-import type { EventTracked, OpenedAnswer, Scalar, Value } from './facts.ts'
+import type { EventTracked, AnswerGiven, Scalar, Value } from './facts.ts'
 import { type AnswersByForm, comparedAnswer } from './kept-answers.ts'
 import { KEPT } from './latest.ts'
 import type {
@@ -54,7 +54,7 @@ export function decideWhere(where: Where, { properties, received }: EventTracked
 }
 
 /** Evaluates a condition on the answers of a record. */
-export function decideAnswers(where: WhereAnswers, { answers, received }: OpenedAnswer): Decided<AnswerLeaf> {
+export function decideAnswers(where: WhereAnswers, { answers, received }: AnswerGiven): Decided<AnswerLeaf> {
   const given = new Map(Object.entries(answers))
   return decideTree(where, (leaf) => {
     const answer = given.get(leaf.answer)

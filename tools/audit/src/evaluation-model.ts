@@ -1,7 +1,7 @@
 import type { OnActivity } from './activity-model.ts'
 import type { Catalog, ProjectOfRevision } from './catalog.ts'
 import { createDecisionsModel, type PossibleDecision } from './decisions-model.ts'
-import { type ClearFact, type FormAnswered, type FormFact, type FormQueued, type UserFact, userKey } from './facts.ts'
+import { type ClearFact, type FormFact, type FormQueued, type UserFact, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { checkGates, type GatesThen, type QueueThen, TO_QUEUE } from './gates.ts'
 import type { FoldedFact, UserRange } from './model.ts'
@@ -17,8 +17,6 @@ import type { TriggerInFile } from './workspace-file.ts'
 export interface EvaluationModel {
   /** Receives every fact of `form-events` of this pass's users, before their records. */
   readonly foldForm: (fact: FormFact) => void
-  /** Receives what became of each answer of this pass's users, before their records. */
-  readonly foldAnswered: (fact: FormAnswered) => void
   /** Receives each record that the evaluator has folded, in the same order. */
   readonly judge: OnActivity
   /** Returns true if a visit received at this instant may have been offered the row. `key`: of user and row. */
@@ -126,13 +124,11 @@ export function createEvaluationModel(findings: Findings, catalog: Catalog): Eva
   return {
     foldForm: history.foldForm,
 
-    foldAnswered: history.foldAnswered,
-
     judge: (fact, how, active) => {
       // A retried dead letter queues and shows nothing.
       if (how.isLate) return
-      // An answer changes the queue. It is not judged.
-      if (fact.type === 'AnswerGiven') return history.pass(fact)
+      // Forms that an answer sets off see the queue without the row that it ends.
+      if (fact.type === 'AnswerGiven') history.endRow(fact)
       const queued = history.queuedBy(fact)
       const when = possibleRevisions(fact)
       if (active) judgeInOrder({ ...active, how, queues: history.at(fact) }, queued, when)

@@ -1,5 +1,5 @@
 import { compareRows } from './compare-rows.ts'
-import { type AnswerValue, type OpenedAnswer, type UserRef, userKey, userKeyIn, type Value } from './facts.ts'
+import { type AnswerValue, type AnswerGiven, type UserRef, userKey, userKeyIn, type Value } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { OF_RANGE, type UserRange } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -27,7 +27,7 @@ export function createKeptAnswers() {
   return {
     of: (key: string): AnswersByForm => users.get(key) ?? NONE,
 
-    give: (fact: OpenedAnswer): void => {
+    give: (fact: AnswerGiven): void => {
       const key = userKey(fact)
       const forms = users.get(key) ?? new Map<string, KeptAnswers>()
       users.set(key, forms)
@@ -64,7 +64,7 @@ export function createKeptAnswers() {
 }
 
 /** Folds an answer. It changes nothing once the offer has ended. */
-function give(forms: Map<string, KeptAnswers>, fact: OpenedAnswer): void {
+function give(forms: Map<string, KeptAnswers>, fact: AnswerGiven): void {
   const { formId, offerId, status, received } = fact
   const before = forms.get(formId)
   const isSame = before?.offerId === offerId

@@ -73,6 +73,8 @@ export interface QueueHistory {
   readonly shownAt: (visit: ClearIdentify) => readonly string[]
   readonly at: (fact: ClearFact) => QueuesThen
   readonly undelivered: (fact: ClearFact) => readonly Row[]
+  /** Takes the row that an answer ends out of the queue. */
+  readonly endRow: (fact: ClearAnswer) => void
   /** Applies a record to the queue. */
   readonly pass: (fact: ClearFact) => void
   /** Returns whether a visit received at this instant may have been offered the row. `key` identifies user and row. */
@@ -117,7 +119,8 @@ export function createQueueHistory(): QueueHistory {
 
   return {
     foldForm: (fact) => {
-      if (fact.type === 'FormAnswered' && fact.outcome === 'recorded' && fact.status === 'finished') finishing.add(fact.id)
+      if (fact.type === 'FormAnswered' && fact.outcome === 'recorded' && fact.status === 'finished')
+        finishing.add(fact.id)
       const key = `${userKey(fact)}/${fact.queuedId}`
       const row = rows.get(key)
       if (fact.type === 'FormQueued' && !row) {
@@ -130,6 +133,8 @@ export function createQueueHistory(): QueueHistory {
       row.isOver = true
       if (fact.type === 'FormCancelled') row.cancelledMs ??= Date.parse(fact.at)
     },
+
+    endRow: (fact) => answer(fact, userOf(userKey(fact))),
 
     hasFinished: ({ type, id }) => type === 'AnswerGiven' && finishing.has(id),
 

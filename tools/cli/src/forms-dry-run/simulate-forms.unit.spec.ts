@@ -1,5 +1,5 @@
 import { FormFact, ProjectConfig, type UserFact } from '@nextvisit/contracts'
-import { eventTracked, userIdFixture, visit } from '@nextvisit/contracts/fixtures'
+import { answerGiven, eventTracked, formAnswered, userIdFixture, visit } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { createSimulation } from './simulate-forms.ts'
 
@@ -65,6 +65,30 @@ describe("a project's first form", () => {
   it('starts the cooldown at the visit that shows it', () => {
     const userFacts = [checkout(1), seen(2), checkout(3), checkout(26)]
     expect(simulate(always, { userFacts }, '1d')).toEqual({ queued: 2, refusals: { 'cooling-down': 1 } })
+  })
+})
+
+describe('answers to forms', () => {
+  const low = { answers: { score: 4 }, elements: { score: 'nps' as const } }
+  const finished = answerGiven({ ...ada, ...low, received: at(1) })
+
+  it('set off a form if they have finished an offer, as the evaluator decided', () => {
+    const triggers = [{ answered: { form: 'csat', where: { answer: 'score', atMost: 6 } } }]
+    const given = { ...finished, formId: 'csat' }
+    const queuedBy = (outcome: 'recorded' | 'late') =>
+      simulate({ triggers }, { formFacts: [formAnswered(given, { outcome })], userFacts: [given] }).queued
+    expect([queuedBy('recorded'), queuedBy('late')]).toEqual([1, 0])
+  })
+
+  it('are read by audiences and frequencies, also before the period', () => {
+    const before = { ...finished, received: at(-1) }
+    const audience = { answer: { form: 'nps', element: 'score' }, atMost: 6 }
+    const userFacts = [before, checkout(1)]
+    expect(simulate({ audience }, { userFacts }).queued).toBe(1)
+    expect(simulate({ frequency: { until: 'answered' } }, { userFacts })).toEqual({
+      queued: 0,
+      refusals: { answered: 1 },
+    })
   })
 })
 
