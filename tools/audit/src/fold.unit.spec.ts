@@ -177,8 +177,16 @@ describe('an answer', () => {
   const answer = answerGiven({ userId, keyed: true })
   const log = logOf([identify], [answer], [answer])
 
-  it('changes no row of any consumer, and neither does its duplicate', async () => {
-    expect(await kindsOf({ log, keys: [old], rows: users })).toEqual([])
+  it('changes the kept answers and no other row of any consumer, and its duplicate changes nothing', async () => {
+    const { received, offerId } = answer
+    const times = { startedAt: received, endedAt: received, finishedAt: received }
+    const kept = { ...row, formId: 'nps', offerId, status: 'finished', ...times, answers: '{"score":9}' }
+    expect(await kindsOf({ log, keys: [old], rows: { ...users, form_answers: [kept] } })).toEqual([])
+    const differing = { ...kept, answers: '{"score":8}' }
+    expect(await kindsOf({ log, keys: [old], rows: { ...users, form_answers: [differing] } })).toEqual([
+      'users.form_answers: answers',
+    ])
+    expect(await kindsOf({ log, keys: [old], rows: users })).toEqual(['users.form_answers: missing'])
     const kinds = async (rows: Given['rows'] & object) =>
       (await kindsOf({ service: 'metering', log, rows })).filter((kind) => kind.startsWith('metering.usage'))
     expect(await kinds(usageOf(0, 1))).toEqual([])
@@ -186,7 +194,7 @@ describe('an answer', () => {
     expect(await kindsOf({ service: 'trait-registry', log: logOf([answer]) })).toEqual([])
   })
 
-  it('is compared without its key, because no consumer opens it', async () => {
+  it('whose key is gone leaves its user out of the comparison', async () => {
     const sealedLater = logOf([identify], [answer, later])
     expect(await kindsOf({ log: sealedLater, keys: [old], rows: users })).toEqual([])
   })
