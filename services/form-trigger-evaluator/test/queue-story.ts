@@ -61,7 +61,8 @@ function tell({ model, rowOf }: QueueStory, { fact, isHeard }: Sent): Expected |
       return undefined
     }
     case 'AnswerGiven':
-      return void model.answer(fact, rowOf.get(fact.offerId))
+      model.answer(fact, rowOf.get(fact.offerId))
+      return undefined
     case 'UserErased':
       throw new Error(`The model knows no ${fact.type}`)
     case 'EventTracked':

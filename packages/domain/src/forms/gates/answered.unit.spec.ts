@@ -84,7 +84,7 @@ describe('the answers that an evaluation needs', () => {
     ['a segment that no form names', project({}, [promoters]), []],
     ['a form that is asked until answered', project({ frequency: { until: 'answered' } }), ['one']],
   ])('are those of %s', (_what, config, forms) => {
-    expect([...answersNeededBy(event, config)]).toEqual(forms)
+    expect(answersNeededBy(event, config)).toEqual(new Set(forms))
   })
 
   it('are all of a user who answers, also where nothing is evaluated', () => {
