@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Environment, SlugId, staleFields } from '../primitives.ts'
+import { Environment, Instant, SlugId, staleFields, Uuid } from '../primitives.ts'
 import { Day, FormAnswer, FormFunnel, FormResults } from '../public/form-results.ts'
 import { Answers } from '../records/answer-value.ts'
 import { projectFields } from './call-fields.ts'
@@ -72,16 +72,22 @@ const FormDaysAnswer = z.object({
 })
 export type FormDaysAnswer = z.infer<typeof FormDaysAnswer>
 
+/** A position in the list of answers: `startedAt` and offerId of the last answer of a page. Postgres has no year 0. */
+export const AnswerPosition = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z_[0-9a-f-]{36}$/, 'must be `next` of a page of answers')
+  .refine((position) => {
+    const [at, id] = position.split('_')
+    return Instant.safeParse(at).success && !position.startsWith('0000') && Uuid.safeParse(id).success
+  }, 'must be `next` of a page of answers')
+
 const FormAnswersQuery = z.object({
   ...projectFields,
   formId: SlugId,
   environment: Environment.optional(),
   limit: z.number().int().min(1).max(MAX_ANSWERS_ASKED),
   /** `next` of the previous page. */
-  after: z
-    .string()
-    .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z_[0-9a-f-]{36}$/, 'must be `next` of an answer')
-    .optional(),
+  after: AnswerPosition.optional(),
 })
 export type FormAnswersQuery = z.infer<typeof FormAnswersQuery>
 /** Without the names of users, which the user projector has. */

@@ -227,8 +227,15 @@ describe('GET /v2/admin/forms/{formId}/answers (forms.md, Results)', () => {
     expect((await gateway.get('/v2/admin/forms/nps/answers')).body).toEqual({ answers: [], next: null })
   })
 
-  it.each(['after=x', `after=2026-99-01T00:00:00.000Z_${randomUUID()}`, `after=${AFTER}_${'-'.repeat(36)}`, 'limit=0'])(
-    'answers 400 for %s',
-    async (query) => expect((await gateway.get(`/v2/admin/forms/ces/answers?${query}`)).status).toBe(400),
+  it.each([
+    'after=x',
+    `after=2026-99-01T00:00:00.000Z_${randomUUID()}`,
+    `after=0000-01-01T00:00:00.000Z_${randomUUID()}`,
+    `after=${AFTER}_${randomUUID().toUpperCase()}`,
+    `after=${AFTER}_${'-'.repeat(36)}`,
+    `after=${NEXT}_`,
+    'limit=0',
+  ])('answers 400 for %s', async (query) =>
+    expect((await gateway.get(`/v2/admin/forms/ces/answers?${query}`)).status).toBe(400),
   )
 })

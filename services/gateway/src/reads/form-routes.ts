@@ -1,16 +1,15 @@
 import type { CatalogProject, CatalogView } from '@nextvisit/catalog'
 import {
   type answerCollectorCalls,
+  AnswerPosition,
   type CollectedAnswer,
   type FormAnswer,
   type FormFunnel,
   type FormResults,
   type FormSummary,
-  Instant,
   ROUTES,
   SlugId,
   type userProjectorCalls,
-  Uuid,
 } from '@nextvisit/contracts'
 import { nameAnswers, usersOfAnswers } from '@nextvisit/domain'
 import type { CallClient } from '@nextvisit/service-kit'
@@ -74,7 +73,7 @@ export function createFormRoutes(parts: FormRoutesParts): readonly Route[] {
 
   async function listFormAnswers({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Result> {
     const { organization, project } = place
-    const page = parsePage(parameters, isPositionOfAnswer)
+    const page = parsePage(parameters, (after) => AnswerPosition.safeParse(after).success)
     if (page.outcome === 'refused') return page
     const wanted = parseEnvironment(parameters)
     if (wanted.outcome === 'refused') return wanted
@@ -133,12 +132,6 @@ function formsOf({
 
 function formIdIn(parameters: URLSearchParams): string | undefined {
   return SlugId.safeParse(parameters.get('formId')).data
-}
-
-/** Returns true for the `next` of a page of answers: the time and the id of its last one. */
-function isPositionOfAnswer(after: unknown): boolean {
-  const [at, id, ...rest] = String(after).split('_')
-  return rest.length === 0 && Instant.safeParse(at).success && Uuid.safeParse(id).success
 }
 
 /** `language`: such a funnel has no steps without a language. */
