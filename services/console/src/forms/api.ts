@@ -1,4 +1,5 @@
 import {
+  AnswerPosition,
   AnswerStatus,
   Day,
   ElementResults,
@@ -24,7 +25,6 @@ export type FormPath = z.infer<typeof FormPath>
 
 /** A language tag of a form is shorter. */
 const MAX_LANGUAGE_CHARACTERS = 35
-const MAX_CURSOR_CHARACTERS = 100
 const hours = z.enum(['1', '24']).default('24').transform(Number)
 const environment = Environment.default('P')
 const language = z.string().min(1).max(MAX_LANGUAGE_CHARACTERS).optional()
@@ -183,7 +183,7 @@ export const formsApi = {
     input: FormPath.extend({
       /** Absent: both. */
       environment: Environment.optional(),
-      after: z.string().max(MAX_CURSOR_CHARACTERS).optional(),
+      after: AnswerPosition.optional(),
     }),
     answer: z.strictObject({
       isMasked: z.boolean(),
