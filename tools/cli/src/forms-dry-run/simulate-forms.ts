@@ -98,9 +98,8 @@ export function createSimulation(projects: readonly ComparedProject[], { from, t
     takeFormFact: (fact: AnyFormFact): void => {
       const state = states.get(projectKeyOf(fact))
       if (!state) return
-      if (fact.type === 'FormAnswered') {
-        if (fact.outcome === 'recorded' && fact.status === 'finished') state.finishing.add(fact.id)
-        return
+      if (fact.type === 'FormAnswered' && fact.outcome === 'recorded' && fact.status === 'finished') {
+        state.finishing.add(fact.id)
       }
       if (Date.parse(fact.at) >= from) return
       const user = userOf(state, fact.userId)

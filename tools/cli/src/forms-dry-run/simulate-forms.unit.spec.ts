@@ -80,6 +80,17 @@ describe('answers to forms', () => {
     expect([queuedBy('recorded'), queuedBy('late')]).toEqual([1, 0])
   })
 
+  it.each([
+    ['that finishes a waiting form closes it', 'recorded', { queued: 1, refusals: {} }],
+    ['that came too late leaves it open', 'late', { queued: 0, refusals: { 'already-waiting': 1 } }],
+  ] as const)('before the period: one %s', (_what, outcome, result) => {
+    const queued = formFact('FormQueued', -9)
+    const given = { ...finished, offerId: userIdFixture('one'), formId: 'nps', received: at(-8) }
+    const formFacts = [queued, formAnswered(given, { outcome })]
+    const frequency = { repeat: 'always' as const }
+    expect(simulate({ frequency }, { formFacts, userFacts: [given, checkout(1)] })).toEqual(result)
+  })
+
   it('are read by audiences and frequencies, also before the period', () => {
     const before = { ...finished, received: at(-1) }
     const audience = { answer: { form: 'nps', element: 'score' }, atMost: 6 }
