@@ -15,8 +15,8 @@ describe('an item of an earlier page', () => {
   it.each([
     ['an event made 59 minutes ago is sent for one more minute', 'event', 59 * 60_000, 1],
     ['an event made more than an hour ago is removed without an attempt', 'event', HOUR_MS + 1, 0],
-    ['an answer given a week ago is sent until that week has passed', 'answers', 168 * HOUR_MS - 60_000, 1],
-    ['an answer given more than a week ago is removed without an attempt', 'answers', 168 * HOUR_MS + 1, 0],
+    ['an answer given 22:59 hours ago is sent for one more minute', 'answers', 23 * HOUR_MS - 60_000, 1],
+    ['an answer given more than 23 hours ago is removed without an attempt', 'answers', 23 * HOUR_MS + 1, 0],
   ])('%s', async (_case, kind, ageMs, attempts) => {
     vi.useFakeTimers()
     vi.stubGlobal('document', { visibilityState: 'visible' })

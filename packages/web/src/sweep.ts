@@ -4,7 +4,8 @@ import { attempt } from './store.ts'
 const HOUR_MS = 3_600_000
 /** Maximum age in ms of the stored values of any user, by kind. Below that of timers, 24 days, for what is sent again. */
 export const MAX_AGES_MS = {
-  answers: 168 * HOUR_MS,
+  // Below the 24 h for which the gateway's log knows keys: an older answer that is sent again would count as a new one.
+  answers: 23 * HOUR_MS,
   // The gateway sets the time of an event at its arrival, so that of a later one would be wrong.
   event: HOUR_MS,
   retry: 2 * HOUR_MS,
