@@ -73,7 +73,7 @@ export async function auditStack(stack: CampaignStack, ledger: readonly LedgerEn
   const connection = { brokers: stack.brokers, clientId: 'audit' }
   const secrets = await readFile(path.join(stack.dataDirectory, 'secrets.json'), 'utf8')
   const { secretKey } = JSON.parse(secrets) as { secretKey: string }
-  const readModels = CONSUMER_NAMES.flatMap((service): ReadModel[] => {
+  const readModels = FOLDING_CONSUMERS.flatMap((service): ReadModel[] => {
     const own = stack.schemas.get(service)
     return own ? [{ service, ...own }] : []
   })

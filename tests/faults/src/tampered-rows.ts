@@ -1,4 +1,4 @@
-import type { UserConsumerName } from '@nextvisit/services'
+import type { FoldingConsumer } from './campaign-stack.ts'
 
 /** Only one user is changed, but all of them are compared. */
 export const ONE_USER = '(SELECT user_id FROM users ORDER BY user_id LIMIT 1)'
@@ -10,7 +10,7 @@ const A_KEY = '00000000-0000-7000-8000-000000000000'
 const USED_PARTITION = '(SELECT partition FROM checkpoints WHERE next_offset > 1 ORDER BY partition LIMIT 1)'
 
 /** Changes of rows, each with its consumer, the finding of the audit, and the statement that undoes it. */
-export const TAMPERED_ROWS: readonly (readonly [UserConsumerName, string, string, string])[] = [
+export const TAMPERED_ROWS: readonly (readonly [FoldingConsumer, string, string, string])[] = [
   [
     'user-projector',
     'users.user_events: count',
@@ -124,6 +124,18 @@ export const TAMPERED_ROWS: readonly (readonly [UserConsumerName, string, string
     'dead letters: not erased',
     `UPDATE dead_letters SET value = 'kept' WHERE value IS NULL`,
     `UPDATE dead_letters SET value = NULL WHERE value = 'kept'`,
+  ],
+  [
+    'answer-collector',
+    'answers.offers: queuedAt',
+    `UPDATE offers SET queued_at = queued_at + interval '1 s'`,
+    `UPDATE offers SET queued_at = queued_at - interval '1 s'`,
+  ],
+  [
+    'answer-collector',
+    'answers.funnels: count',
+    'UPDATE funnels SET count = count + 1',
+    'UPDATE funnels SET count = count - 1',
   ],
   [
     'trait-registry',

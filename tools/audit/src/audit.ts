@@ -6,6 +6,7 @@ import { createFenceReader, createFences, type Fences, isFenced } from './erasur
 import { type ClearFact, type FormQueued, userKey } from './facts.ts'
 import { createFindings, type Findings, type FindingsOfKind } from './findings.ts'
 import { createFold, lastFence } from './fold.ts'
+import { createCollectedFold } from './fold-collected.ts'
 import { foldDecisions, type FoldDecisionsOptions } from './fold-decisions.ts'
 import type { UserRange } from './model.ts'
 import { createQueueModel } from './queue-model.ts'
@@ -59,12 +60,13 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   const { connection, readModels, topics = TOPICS } = options
   // The queue's snapshot includes the decisions that are in the log now, and perhaps later ones.
   const decidedBefore = await readWatermarks(connection, topics.formEvents)
-  const snapshots = await openSnapshots(readModels, topics.userEvents)
+  const snapshots = await openSnapshots(readModels, topics)
   try {
     const log = await readWatermarks(connection, topics.userEvents)
     requireWhole(topics.userEvents, log)
     requireWhole(topics.formEvents, decidedBefore)
-    return await compareWithLog(options, { snapshots, log, decidedBefore })
+    const decided = await readWatermarks(connection, topics.formEvents)
+    return await compareWithLog(options, { snapshots, log, decidedBefore, decided })
   } finally {
     await Promise.allSettled(snapshots.map(({ close }) => close()))
   }
@@ -75,11 +77,13 @@ interface Compared {
   readonly log: ReadonlyMap<number, Watermarks>
   /** End of `form-events` before the snapshots. */
   readonly decidedBefore: ReadonlyMap<number, Watermarks>
+  /** End of `form-events` after the snapshots. */
+  readonly decided: ReadonlyMap<number, Watermarks>
 }
 
 async function compareWithLog(
   { connection, ledger, isAtRest = false, usersAPass = USERS_A_PASS, onProgress = () => {}, ...options }: AuditOptions,
-  { snapshots, log, decidedBefore }: Compared,
+  { snapshots, log, decidedBefore, decided }: Compared,
 ): Promise<AuditReport> {
   const { secretKey, topics = TOPICS } = options
   const findings = createFindings()
@@ -96,9 +100,15 @@ async function compareWithLog(
     return fence !== undefined && BigInt(fact.causeOffset ?? -1) < fence.offset
   }
   const queue = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, isErased, queuedBy })
-  const folds = snapshots.map((snapshot) =>
-    createFold({ snapshot, log, catalog, queue, evaluation, fences, isAtRest, findings }),
-  )
+  const folds = snapshots
+    .filter(({ service }) => service !== 'answer-collector')
+    .map((snapshot) => createFold({ snapshot, log, catalog, queue, evaluation, fences, isAtRest, findings }))
+  const queueFences = createFences('QueueErased')
+  const readQueueFences = createFenceReader(connection, topics.formEvents, queueFences)
+  const collectors = snapshots
+    .filter(({ service }) => service === 'answer-collector')
+    .map((snapshot) => createCollectedFold({ snapshot, log: decided, fences: queueFences, isAtRest, findings }))
+  const all = [...folds, ...collectors]
   const ledgerModel = ledger && createLedgerModel(ledger)
   const ranges = rangesOf(Math.ceil((await countUsers(snapshots)) / usersAPass))
   const ofRecords = recordsIn(log) * ranges.length
@@ -127,15 +137,20 @@ async function compareWithLog(
       const open = opener(record, reading, { keys, fences, findings })
       for (const fold of folds) fold.fold(record, reading, { isMine, isFirstPass: pass === 0, open })
     })
-    for (const fold of folds) await fold.compareUsers(range)
+    if (collectors.length > 0) {
+      await readQueueFences()
+      const users = { isMine: isOfPass, isFirstPass: pass === 0, keys }
+      await readAll(connection, topic, decided, (record) => collectors.forEach(({ fold }) => fold(record, users)))
+    }
+    for (const fold of all) await fold.compareUsers(range)
   }
-  for (const fold of folds) await fold.compareShared()
+  for (const fold of all) await fold.compareShared()
   ledgerModel?.compare(queuedBy ?? new Map(), findings)
   onProgress({ records: ofRecords, ofRecords })
   return {
     records: recordsIn(log),
     passes: ranges.length,
-    lag: folds.map(({ service, lag }) => ({ service, records: lag })),
+    lag: all.map(({ service, lag }) => ({ service, records: lag })),
     queueing: evaluation.counts(),
     compacted: catalog.compacted(),
     findings: findings.byKind(),
@@ -168,8 +183,9 @@ function opener(
   }
 }
 
-async function openSnapshots(readModels: readonly ReadModel[], topic: string): Promise<Snapshot[]> {
-  const opened = await Promise.allSettled(readModels.map((model) => openSnapshot(model, topic)))
+async function openSnapshots(readModels: readonly ReadModel[], topics: typeof TOPICS): Promise<Snapshot[]> {
+  const topicOf = ({ service }: ReadModel) => (service === 'answer-collector' ? topics.formEvents : topics.userEvents)
+  const opened = await Promise.allSettled(readModels.map((model) => openSnapshot(model, topicOf(model))))
   const snapshots = opened.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   const failed = opened.find((result) => result.status === 'rejected')
   if (!failed) return snapshots

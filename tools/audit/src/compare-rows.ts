@@ -19,30 +19,33 @@ interface Comparison<Expected, Row> {
   readonly isUnknowable?: (key: string, column: string) => boolean
   /** Returns whether a row, found or expected, is not compared. */
   readonly isSkipped?: (key: string) => boolean
+  /** Returns the name of a row in findings. Default: its key. */
+  readonly aboutOf?: (key: string) => string
   readonly findings: Findings
 }
 
 /** Compares the rows of a table with the expected ones: reports differing and missing rows, and rows that are not in the log. */
 export async function compareRows<Expected, Row>(comparison: Comparison<Expected, Row>): Promise<void> {
   const { table, expected, rows, keyOf, isUnknowable, findings } = comparison
-  const { cellsOf = allCells, foundIn = allCells, isSkipped } = comparison
+  const { cellsOf = allCells, foundIn = allCells, isSkipped, aboutOf = (key) => key } = comparison
   for await (const row of rows) {
     const key = keyOf(row)
     if (isSkipped?.(key)) continue
     const one = expected.get(key)
     if (one === undefined) {
-      findings.add(`${table}: not in the log`, key, 'exists, but no record accounts for it')
+      findings.add(`${table}: not in the log`, aboutOf(key), 'exists, but no record accounts for it')
       continue
     }
     expected.delete(key)
     const found = foundIn(row)
     for (const [column, cell] of Object.entries<Cell>(cellsOf(one))) {
       if (isUnknowable?.(key, column)) continue
-      for (const says of differencesOf(cell, found[column] ?? null)) findings.add(`${table}: ${column}`, key, says)
+      for (const says of differencesOf(cell, found[column] ?? null))
+        findings.add(`${table}: ${column}`, aboutOf(key), says)
     }
   }
   for (const key of expected.keys()) {
-    if (!isSkipped?.(key)) findings.add(`${table}: missing`, key, 'is missing, but a record accounts for it')
+    if (!isSkipped?.(key)) findings.add(`${table}: missing`, aboutOf(key), 'is missing, but a record accounts for it')
   }
   expected.clear()
 }

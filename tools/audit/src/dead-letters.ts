@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FetchedRecord } from '@nextvisit/log'
 import type { Fence } from './erasures.ts'
-import type { ClearFact } from './facts.ts'
 import type { Findings } from './findings.ts'
 import type { Reading } from './read-fact.ts'
 import { type DeadLetter, recordRefOf, type Snapshot } from './snapshot.ts'
@@ -12,7 +11,7 @@ import { type DeadLetter, recordRefOf, type Snapshot } from './snapshot.ts'
  */
 interface DeadLetterCheck {
   /** Checks a record that the consumer has folded, at least in part. Call it in the order of each partition. */
-  readonly see: (record: FetchedRecord, reading: Reading<ClearFact>) => void
+  readonly see: (record: FetchedRecord, reading: Reading<unknown>) => void
   /**
    * Checks a record whose clear members are readable. `sealed` says whether the consumer can open the others; `unknown`: the
    * consumer may not have tried.
@@ -47,7 +46,7 @@ export function createDeadLetterCheck(
     return key !== null && fencesOf(String(key)).some((fence) => fence.offset > offset && fence.offset < next)
   }
 
-  function checkRecord(record: FetchedRecord, reading: Reading<ClearFact>, letter: DeadLetter | undefined): void {
+  function checkRecord(record: FetchedRecord, reading: Reading<unknown>, letter: DeadLetter | undefined): void {
     if (isErased(record)) {
       if (letter && letter.valueSha256 !== null) add('not erased', letter, 'has bytes, although its user was erased')
       return

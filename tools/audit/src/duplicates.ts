@@ -2,13 +2,28 @@ import type { ClearFact } from './facts.ts'
 
 const WINDOW_MS = 24 * 3_600_000
 
+/** Creates a check for records with the id of another that was received less than 24 h before. Call it in the order of each partition. */
+export function createRepeatCheck(): (partition: number, id: string, receivedMs: number) => boolean {
+  const partitions = new Map<number, Map<string, number>>()
+  return (partition, id, receivedMs) => {
+    const firsts = partitions.get(partition) ?? new Map<string, number>()
+    partitions.set(partition, firsts)
+    const firstMs = firsts.get(id)
+    if (firstMs !== undefined && receivedMs - firstMs < WINDOW_MS) return true
+    firsts.delete(id)
+    firsts.set(id, receivedMs)
+    dropBefore(firsts, receivedMs - 2 * WINDOW_MS)
+    return false
+  }
+}
+
 /**
  * Creates a check for duplicates: of a record whose request had an `Idempotency-Key`, received less than 24 h after the first
  * (decisions.md, Retries), and of an imported record, at any time. Call it in the order of each partition;
  * a record and its duplicates are in the same partition.
  */
 export function createDuplicateCheck(): (partition: number, fact: ClearFact) => boolean {
-  const partitions = new Map<number, Map<string, number>>()
+  const isRepeat = createRepeatCheck()
   const imported = new Set<string>()
   return (partition, fact) => {
     if (fact.type === 'VisitAnswered' || fact.type === 'UserErased') return false
@@ -17,16 +32,7 @@ export function createDuplicateCheck(): (partition: number, fact: ClearFact) => 
       imported.add(fact.id)
       return isDuplicate
     }
-    if (!fact.keyed) return false
-    const firsts = partitions.get(partition) ?? new Map<string, number>()
-    partitions.set(partition, firsts)
-    const receivedMs = Date.parse(fact.received)
-    const firstMs = firsts.get(fact.id)
-    if (firstMs !== undefined && receivedMs - firstMs < WINDOW_MS) return true
-    firsts.delete(fact.id)
-    firsts.set(fact.id, receivedMs)
-    dropBefore(firsts, receivedMs - 2 * WINDOW_MS)
-    return false
+    return fact.keyed && isRepeat(partition, fact.id, Date.parse(fact.received))
   }
 }
 

@@ -21,7 +21,9 @@ export function createErasuresModel(fences: Fences): Model {
       const expected = new Map(
         passed.map(({ fact, partition, offset }) => {
           const { keysUntil, erasureId } = fact
-          return [userKey(fact), { partition, offset: Number(offset), keysUntil, erasureId }] as const
+          const fence = { partition, offset: Number(offset), keysUntil, erasureId }
+          const isCaused = fact.type === 'QueueErased'
+          return [userKey(fact), { ...fence, ...(isCaused && { causeOffset: fact.causeOffset ?? null }) }] as const
         }),
       )
       await compareRows({
@@ -29,7 +31,7 @@ export function createErasuresModel(fences: Fences): Model {
         expected,
         rows: rows<FenceRow>(
           `SELECT organization, project, user_id AS "userId", partition, "offset", keys_until AS "keysUntil",
-             erasure_id AS "erasureId" FROM erased_users`,
+             erasure_id AS "erasureId", cause_offset AS "causeOffset" FROM erased_users`,
         ),
         keyOf: userKey,
         findings,

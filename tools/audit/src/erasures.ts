@@ -1,17 +1,19 @@
 import { type FetchedRecord, type LogConnection, readLog, readWatermarks } from '@nextvisit/log'
-import { type ClearFact, type UserErased, userKey } from './facts.ts'
-import { readUserFact } from './read-fact.ts'
+import { type ClearFact, type QueueErased, type UserErased, userKey } from './facts.ts'
+import { readFormFact, readUserFact } from './read-fact.ts'
 
-/** A `UserErased` record and its position. */
+/** The record of an erasure and its position. */
 export interface Fence {
   readonly partition: number
   readonly offset: bigint
   /** In ms. */
   readonly keysUntilMs: number
-  readonly fact: UserErased
+  readonly fact: Erasure
 }
 
-/** The fences of erased users in the log, in its order. */
+type Erasure = UserErased | QueueErased
+
+/** The fences of erased users on a topic, in its order. */
 export interface Fences {
   /** Returns the fences of a user. `key`: see {@link userKey}. */
   readonly ofUser: (key: string) => readonly Fence[]
@@ -25,7 +27,8 @@ export interface Fences {
 
 const NONE: readonly Fence[] = []
 
-export function createFences(): Fences {
+/** Creates the fences of `user-events`, which are of the type `UserErased`, or those of `form-events`. */
+export function createFences(type: Erasure['type'] = 'UserErased'): Fences {
   const byUser = new Map<string, Fence[]>()
   const byUserId = new Map<string, Fence[]>()
 
@@ -35,9 +38,9 @@ export function createFences(): Fences {
     ofUserId: (userId) => byUserId.get(userId) ?? NONE,
     see: (record) => {
       // Parses few other records.
-      if (!record.value?.includes('UserErased')) return
-      const reading = readUserFact(record)
-      if (reading.outcome !== 'read' || reading.fact.type !== 'UserErased') return
+      if (!record.value?.includes(type)) return
+      const reading = type === 'UserErased' ? readUserFact(record) : readFormFact(record)
+      if (reading.outcome !== 'read' || !isErasure(reading.fact)) return
       const { fact } = reading
       const { partition, offset } = record
       const known = byUser.get(userKey(fact)) ?? NONE
@@ -48,6 +51,10 @@ export function createFences(): Fences {
       byUserId.set(fact.userId, [...(byUserId.get(fact.userId) ?? []), fence])
     },
   }
+}
+
+function isErasure(fact: { readonly type: string }): fact is Erasure {
+  return fact.type === 'UserErased' || fact.type === 'QueueErased'
 }
 
 /** Returns a function that reads fences, each time from its last position to the present end of the log. */

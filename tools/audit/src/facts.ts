@@ -180,6 +180,8 @@ export interface QueueErased extends ProjectRef {
   readonly userId: string
   readonly at: string
   readonly erasureId: string
+  /** Offset of the `UserErased` in the user's partition of `user-events`. */
+  readonly causeOffset?: number
   readonly keysUntil: string
 }
 
@@ -189,6 +191,9 @@ export type FormFact =
   | FormDelivered
   | FormAnswered
   | (OfForm & { readonly type: 'FormCancelled' | 'FormExpired' })
+
+/** A record on `form-events`. */
+export type DecidedFact = FormFact | QueueErased
 
 /** Identity of a user's rows. */
 export interface UserRef extends ProjectRef {

@@ -19,16 +19,19 @@ import type { Opened } from './user-keys.ts'
 import { createTraitsModel } from './traits-model.ts'
 import { createUsersModel } from './users-model.ts'
 
-interface FoldOptions {
+export interface CheckpointsOptions {
   readonly snapshot: Snapshot
-  /** Watermarks of `user-events` after the snapshot. */
+  /** Watermarks of the consumer's topic after the snapshot. */
   readonly log: ReadonlyMap<number, Watermarks>
+  readonly isAtRest: boolean
+  readonly findings: Findings
+}
+
+interface FoldOptions extends CheckpointsOptions {
   readonly catalog: Catalog
   readonly queue: QueueModel
   readonly evaluation: EvaluationModel
   readonly fences: Fences
-  readonly isAtRest: boolean
-  readonly findings: Findings
 }
 
 interface PassOfRecord {
@@ -40,7 +43,7 @@ interface PassOfRecord {
 }
 
 /** Repetition of a consumer's fold with exactly the records that its snapshot has folded. */
-interface Fold {
+export interface Fold {
   readonly service: Snapshot['service']
   /** Number of records between its checkpoints and the log's end. */
   readonly lag: number
@@ -50,8 +53,11 @@ interface Fold {
   readonly compareShared: () => Promise<void>
 }
 
+/** Consumers of `user-events`. */
+type UserConsumer = Exclude<Snapshot['service'], 'answer-collector'>
+
 /** Creates the models of each consumer's tables that are folds of `user-events`. */
-const MODELS: Readonly<Record<Snapshot['service'], (options: FoldOptions) => readonly Model[]>> = {
+const MODELS: Readonly<Record<UserConsumer, (options: FoldOptions) => readonly Model[]>> = {
   'user-projector': ({ catalog, isAtRest, findings }) => [
     createUsersModel(catalog, isAtRest),
     createCountsForModel(catalog, findings),
@@ -68,7 +74,7 @@ const OPENING: ReadonlySet<Snapshot['service']> = new Set(['user-projector', 'fo
 export function createFold(options: FoldOptions): Fold {
   const { snapshot, fences, findings } = options
   const { service, checkpoints } = snapshot
-  const models = [...MODELS[service](options), createErasuresModel(fences)]
+  const models = [...MODELS[service as UserConsumer](options), createErasuresModel(fences)]
   const deadLetters = createDeadLetterCheck(snapshot, findings, fences.ofUserId)
   let isDuplicate = createDuplicateCheck()
 
@@ -143,7 +149,12 @@ function isImported(fact: ClearFact): boolean {
 }
 
 /** Compares checkpoints with the log. Returns the lag. */
-function compareCheckpoints({ snapshot: { service, checkpoints }, log, isAtRest, findings }: FoldOptions): number {
+export function compareCheckpoints({
+  snapshot: { service, checkpoints },
+  log,
+  isAtRest,
+  findings,
+}: CheckpointsOptions): number {
   let lag = 0n
   for (const [partition, { high }] of log) {
     const next = checkpoints.get(partition) ?? 0n

@@ -1,5 +1,5 @@
 import type { FetchedRecord } from '@nextvisit/log'
-import type { ClearFact, FormFact, QueueErased } from './facts.ts'
+import type { ClearFact, DecidedFact } from './facts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
@@ -137,8 +137,8 @@ const SEALED_MEMBERS = {
   IdentifyRequested: { userName: text, operations, device: objectOf(text) },
   EventTracked: { properties: isObject },
   AnswerGiven: { answers: objectOf(answerValue) },
+  FormAnswered: { answers: objectOf(answerValue) },
 } satisfies Readonly<Record<string, Members>>
-type DecidedFact = FormFact | QueueErased
 const FORM_FACTS: Readonly<Record<DecidedFact['type'], RecordType>> = {
   FormQueued: {
     version: '1',
@@ -169,6 +169,7 @@ const FORM_FACTS: Readonly<Record<DecidedFact['type'], RecordType>> = {
       userId: uuid,
       at: instant,
       erasureId: uuid,
+      causeOffset: optional(whole),
       keysUntil: instant,
     },
   },

@@ -3,7 +3,7 @@ import { Client, TypeOverrides, types } from 'pg'
 /** Location of a consumer's rows. */
 export interface ReadModel {
   /** Name of the consumer and of its projection. */
-  readonly service: 'user-projector' | 'trait-registry' | 'metering' | 'form-trigger-evaluator'
+  readonly service: 'user-projector' | 'trait-registry' | 'metering' | 'form-trigger-evaluator' | 'answer-collector'
   readonly schema: string
   readonly url: string
 }
@@ -21,7 +21,7 @@ export interface DeadLetter {
 
 /** A schema in one snapshot, whose rows and checkpoints match, however long the audit takes. */
 export interface Snapshot extends Pick<ReadModel, 'service'> {
-  /** Next offsets to fold, by partition of `user-events`. */
+  /** Next offsets to fold, by partition of the topic that the consumer reads. */
   readonly checkpoints: ReadonlyMap<number, bigint>
   readonly deadLetters: ReadonlyMap<string, DeadLetter>
   /** Streams rows in batches. Integers are numbers, instants are ISO text. */

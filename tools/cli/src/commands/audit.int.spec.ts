@@ -1,12 +1,19 @@
 import { audit, type AuditReport, type ReadModel } from '@nextvisit/audit'
 import { createUserKeys, offlineParts } from '@nextvisit/consumer'
 import { startRunner } from '@nextvisit/consumer/test/given-runner.ts'
-import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
-import { sql } from '@nextvisit/database'
+import {
+  answerGiven,
+  eventTracked,
+  formAnswered,
+  formDelivered,
+  formQueued,
+  identifyRequested,
+} from '@nextvisit/contracts/fixtures'
+import { raw, sql } from '@nextvisit/database'
 import { userIdOf } from '@nextvisit/domain'
 import { readWatermarks } from '@nextvisit/log'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
-import { userConsumers } from '@nextvisit/services'
+import { consumers } from '@nextvisit/services'
 import { createTestTopic } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
@@ -18,18 +25,30 @@ const identify = (userName: string) =>
   identifyRequested({ ...userOf(userName), operations: { set: { plan: `${userName}-plan` } } })
 const event = (userName: string) => eventTracked({ ...userOf(userName), properties: { coupon: userName } })
 
-/** Creates a log and the read models of all consumers, and functions that fold the log and audit them. */
-async function givenProduct() {
+const EVERY_SERVICE: readonly ReadModel['service'][] = [
+  'user-projector',
+  'trait-registry',
+  'metering',
+  'form-trigger-evaluator',
+  'answer-collector',
+]
+
+/** Creates a log and the read models of these consumers, and functions that fold the log and audit them. */
+async function givenProduct(services = EVERY_SERVICE) {
   const log = await givenSealedLog()
   const { connection, topics } = log
   const { topic: catalog } = await createTestTopic(inject('kafkaBrokers'))
   const models = await Promise.all(
-    userConsumers.map(async (described) => {
-      const consumer = onTopic(described, topics.userEvents)
-      const { db, url } = await givenReplay(consumer, { connection })
-      const readModel: ReadModel = { service: described.name, schema: consumer.schema, url }
-      return { consumer, db, readModel }
-    }),
+    consumers
+      .filter((described) => described.name !== 'user-eraser')
+      .filter(({ name }) => services.includes(name))
+      .map(async (described) => {
+        const { name: service, schema } = described
+        const consumer = onTopic(described, service === 'answer-collector' ? topics.formEvents : topics.userEvents)
+        const { db, url } = await givenReplay(consumer, { connection })
+        const readModel: ReadModel = { service, schema, url }
+        return { consumer, db, readModel }
+      }),
   )
   const dbOf = (service: string) => {
     const found = models.find(({ consumer }) => consumer.name === service)
@@ -44,22 +63,23 @@ async function givenProduct() {
 
   /** Folds the log to its present end, with processes that then stop. */
   async function fold(): Promise<void> {
-    for (const { consumer, db } of models) {
-      const projection = consumer.projection(offlineParts(() => Promise.resolve(1)))
-      const userKeys = createUserKeys({
-        ring: givenKeyRing(secretKey),
-        projection: projection.name,
-        topic: topics.userKeys,
-        connection,
-        readMarks: (topic) => readWatermarks(connection, topic),
-      })
-      const { runner, onFailure } = await startRunner(projection, connection, db, { userKeys })
-      onTestFinished(userKeys.stop)
-      await expect
-        .poll(async () => (await report()).lag.find(({ service }) => service === consumer.name)?.records, {
-          timeout: 30_000,
+    const running = await Promise.all(
+      models.map(async ({ consumer, db }) => {
+        const projection = consumer.projection(offlineParts(() => Promise.resolve(1)))
+        const userKeys = createUserKeys({
+          ring: givenKeyRing(secretKey),
+          projection: projection.name,
+          topic: topics.userKeys,
+          connection,
+          readMarks: (topic) => readWatermarks(connection, topic),
         })
-        .toBe(0)
+        onTestFinished(userKeys.stop)
+        return { ...(await startRunner(projection, connection, db, { userKeys })), userKeys }
+      }),
+    )
+    const lags = async () => (await report()).lag.map(({ records }) => records)
+    await expect.poll(lags, { timeout: 60_000, interval: 500 }).toEqual(models.map(() => 0))
+    for (const { runner, onFailure, userKeys } of running) {
       await runner.stop()
       userKeys.stop()
       expect(onFailure).not.toHaveBeenCalled()
@@ -85,7 +105,7 @@ it('the audit finds no difference before, during and after an erasure, but a pro
   const destroyed = await erase(identify('ada'))
   const behind = await report()
   expect(behind.findings).toEqual([])
-  expect(behind.lag.map(({ records }) => records)).toEqual([1, 1, 1, 1])
+  expect(behind.lag.map(({ records }) => records)).toEqual([1, 1, 1, 1, 1])
 
   await fold()
   expect(await kinds()).toEqual([])
@@ -102,4 +122,37 @@ it('the audit finds no difference before, during and after an erasure, but a pro
   await record(identify('ada'))
   await fold()
   expect(await kinds()).toEqual([])
+})
+
+const TAMPERED_ANSWERS = [
+  ['offers: status', `UPDATE offers SET status = 'dismissed'`],
+  ['offers: answers', `UPDATE offers SET answers = '{"score":1}'`],
+  ['funnels: count', `UPDATE funnels SET count = count + 1 WHERE step = 'queued'`],
+  ['funnel_days: count', `UPDATE funnel_days SET count = count + 1 WHERE step = 'queued'`],
+  ['answer_seconds: count', 'UPDATE answer_seconds SET count = count + 1'],
+  ['element_days: count', `UPDATE element_days SET count = count + 1 WHERE value = ''`],
+  ['erased_element_days: answers', `UPDATE erased_element_days SET count = count + 1 WHERE value = ''`],
+] as const
+
+it('the audit recomputes answers and results, and finds each changed table', { timeout: 240_000 }, async () => {
+  const { record, erase, fold, report, kinds, dbOf, topics } = await givenProduct(['answer-collector'])
+  for (const name of ['ada', 'bob']) {
+    const user = userOf(name)
+    const answers = { score: name === 'ada' ? 9 : 4 }
+    const answered = answerGiven({ ...user, answers, elements: { score: 'nps' }, language: 'de' })
+    for (const fact of [formQueued(user), formDelivered(user), formAnswered(answered)])
+      await record(fact, topics.formEvents)
+  }
+  await fold()
+  expect(await kinds()).toEqual([])
+
+  await erase(formQueued(userOf('bob')))
+  const behind = await report()
+  expect(behind.findings).toEqual([])
+  expect(behind.lag).toEqual([{ service: 'answer-collector', records: 1 }])
+  await fold()
+  expect(await kinds()).toEqual([])
+
+  for (const [, tamper] of TAMPERED_ANSWERS) await dbOf('answer-collector').$executeRaw(raw(tamper))
+  expect(await kinds()).toEqual(TAMPERED_ANSWERS.map(([kind]) => `answers.${kind}`))
 })

@@ -1,0 +1,363 @@
+import { compareRows } from './compare-rows.ts'
+import { keyTimeMs } from './erasures.ts'
+import {
+  type DecidedFact,
+  type FormAnswered,
+  type FormDelivered,
+  type FormQueued,
+  type ProjectRef,
+  type QueueErased,
+  type UserRef,
+  userKey,
+} from './facts.ts'
+import { createRepeatCheck } from './duplicates.ts'
+import type { Findings } from './findings.ts'
+import { OF_RANGE, type UserRange } from './model.ts'
+import {
+  bytesOf,
+  countedOf,
+  type CountedValue,
+  NO_OFFER_ANSWERS,
+  type OfferAnswers,
+  valuesAnAnswer,
+  withAnswer,
+} from './offer-answers.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** A row of `offers` according to its facts. */
+interface Offer extends ProjectRef {
+  readonly partition: number
+  readonly formId: string
+  readonly environment: 'P' | 'T'
+  readonly language: string | null
+  readonly revision: number | null
+  readonly causeId: string
+  readonly queuedAt: string
+  readonly deliveredAt: string | null
+  readonly expiredAt: string | null
+  readonly startedAt: string | null
+  readonly answerId: string | null
+  readonly endedAt: string | null
+  readonly status: FormAnswered['status'] | null
+  readonly answers: OfferAnswers
+}
+
+interface CollectedFact {
+  /** Partition of `form-events`. */
+  readonly partition: number
+  /** True if it was a dead letter and folded later, at an unknown time. */
+  readonly isLate: boolean
+  /** The opened answers of a recorded answer; undefined: none, or their key is destroyed. */
+  readonly given: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Recomputes all tables of the answer-collector from the records that it has folded, in the order of `form-events`. */
+interface CollectorModel {
+  /** Folds a record of a user of this pass. */
+  readonly fold: (fact: DecidedFact, how: CollectedFact) => void
+  /** Compares the offers of the users of this pass, and drops them. */
+  readonly compareUsers: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
+  /** Compares the counters, after the last pass. */
+  readonly compareShared: (snapshot: Snapshot, findings: Findings) => Promise<void>
+}
+
+/** The environment and the language that a step counts in. */
+interface CountedIn {
+  readonly environment: 'P' | 'T'
+  readonly language?: string | null | undefined
+}
+
+const MAX_SECONDS = 2 ** 31 - 1
+
+export function createCollectorModel(): CollectorModel {
+  const offers = new Map<string, Map<string, Offer>>()
+  /** Last erasures by user. */
+  const erasures = new Map<string, QueueErased>()
+  let isRepeat = createRepeatCheck()
+  let repeatedErasures = new Set<string>()
+  const unordered = new Set<string>()
+
+  const funnels = createCounter()
+  const funnelDays = createCounter()
+  const seconds = createCounter()
+  const elements = createCounter()
+  /** Answered elements of erased users. Their values cannot be read again. */
+  const erasedElements = createCounter()
+  /** Forms with records that were folded at an unknown time. */
+  const unknownForms = new Set<string>()
+  /** Elements with answers that cannot be read. */
+  const unknownElements = new Set<string>()
+
+  const countStep = (
+    { organization, project, formId, at }: Exclude<DecidedFact, QueueErased>,
+    partition: number,
+    step: string,
+    { environment, language }: CountedIn,
+  ): void => {
+    const form = [organization, project, formId, environment]
+    funnels.add([...form, step, partition])
+    funnelDays.add([...form, dayOf(at), language ?? '', step, partition])
+  }
+
+  const offerOf = (fact: Exclude<DecidedFact, QueueErased>): Offer | undefined =>
+    offers.get(userKey(fact))?.get(fact.queuedId)
+  const put = (fact: Exclude<DecidedFact, QueueErased>, offer: Offer): void => {
+    const key = userKey(fact)
+    offers.set(key, (offers.get(key) ?? new Map<string, Offer>()).set(fact.queuedId, offer))
+  }
+
+  const answer = (fact: FormAnswered, { partition, given }: CollectedFact): void => {
+    const { id, organization, project, at, status, outcome, revision, environment } = fact
+    if (outcome === 'unmatched') countStep(fact, partition, 'unmatched', fact)
+    const before = outcome === 'recorded' ? offerOf(fact) : undefined
+    if (!before || before.endedAt !== null) return
+    const starts = before.startedAt === null && Object.keys(fact.elements).length > 0
+    const language = fact.language ?? before.language
+    put(fact, {
+      ...before,
+      ...(starts && { startedAt: at, answerId: id }),
+      environment,
+      language,
+      revision,
+      status,
+      endedAt: status === 'partial' ? null : at,
+      answers: withAnswer(before.answers, fact, given),
+    })
+    if (starts) countStep(fact, partition, 'started', { environment, language })
+    if (status === 'partial') return
+    countStep(fact, partition, status, { environment, language })
+    if (status === 'dismissed' || before.deliveredAt === null) return
+    const took = Math.floor((Date.parse(at) - Date.parse(before.deliveredAt)) / 1_000)
+    const place = [organization, project, before.formId, environment, dayOf(at), language ?? '']
+    seconds.add([...place, Math.min(Math.max(took, 0), MAX_SECONDS), partition])
+  }
+
+  /** An erasure deletes the offers of its user. Its first copy counts. */
+  const erase = (fact: QueueErased): void => {
+    if (repeatedErasures.has(fact.id)) return
+    repeatedErasures.add(fact.id)
+    const key = userKey(fact)
+    for (const offer of offers.get(key)?.values() ?? []) {
+      const { startedAt, answers } = offer
+      if (startedAt === null) continue
+      for (const [element, type] of answers.types) erasedElements.add(placeOf(offer, startedAt, element, type))
+    }
+    offers.delete(key)
+    erasures.set(key, fact)
+  }
+
+  /** Returns whether the last erasure before a record covers it all the same. */
+  const isCovered = (fact: Exclude<DecidedFact, QueueErased>): boolean => {
+    const erasure = erasures.get(userKey(fact))
+    if (!erasure) return false
+    if (fact.type === 'FormAnswered') return keyTimeMs(fact.sealed.key) <= Date.parse(erasure.keysUntil)
+    if (fact.type !== 'FormQueued') return false
+    return (fact.causeOffset ?? Infinity) < (erasure.causeOffset ?? -Infinity)
+  }
+
+  return {
+    fold: (fact, how) => {
+      if (fact.type === 'QueueErased') return erase(fact)
+      if (how.isLate) {
+        unordered.add(userKey(fact))
+        unknownForms.add(`${fact.organization}/${fact.project}/${fact.formId}`)
+      }
+      if (fact.type === 'FormAnswered' && isRepeat(how.partition, fact.id, Date.parse(fact.at))) return
+      if (isCovered(fact)) return
+      if (fact.type === 'FormAnswered') return answer(fact, how)
+      const before = offerOf(fact)
+      if (fact.type === 'FormQueued' && !before) {
+        put(fact, queuedOffer(fact, how.partition))
+        countStep(fact, how.partition, 'queued', { environment: fact.environment })
+      }
+      if (fact.type === 'FormDelivered' && before?.deliveredAt === null) {
+        put(fact, deliveredOffer(before, fact))
+        countStep(fact, how.partition, 'delivered', fact)
+      }
+      if (fact.type === 'FormExpired' && before?.expiredAt === null) {
+        put(fact, { ...before, expiredAt: fact.at })
+        countStep(fact, how.partition, 'expired', { environment: before.environment })
+      }
+    },
+
+    compareUsers: async (snapshot, { first, last }, findings) => {
+      const expected = new Map<string, Offer>()
+      const unreadable = new Set<string>()
+      for (const [user, rows] of offers) {
+        for (const [id, offer] of rows) {
+          const key = `${user}/${id}`
+          expected.set(key, offer)
+          if (!offer.answers.values) unreadable.add(key)
+          countElements(offer, elements, unknownElements)
+        }
+      }
+      await compareRows({
+        table: 'answers.offers',
+        expected,
+        cellsOf: offerCells,
+        rows: snapshot.rows<StoredOffer>(
+          `SELECT organization, project, user_id AS "userId", id, form_id AS "formId", environment, language, revision,
+             cause_id AS "causeId", queued_at AS "queuedAt", delivered_at AS "deliveredAt", expired_at AS "expiredAt",
+             started_at AS "startedAt", answer_id AS "answerId", ended_at AS "endedAt", status, answers::text AS answers,
+             answer_bytes AS "answerBytes", counted::text AS counted
+           FROM offers ${OF_RANGE}`,
+          [first, last],
+        ),
+        keyOf: (row) => `${userKey(row)}/${row.id}`,
+        foundIn: storedCells,
+        isUnknowable: (key, column) => unreadable.has(key) && OF_ANSWERS.has(column),
+        isSkipped: (key) => unordered.has(key.split('/', 3).join('/')),
+        findings,
+      })
+      for (const each of [offers, erasures, unordered]) each.clear()
+      isRepeat = createRepeatCheck()
+      repeatedErasures = new Set()
+    },
+
+    compareShared: async ({ rows }, findings) => {
+      const isOfUnknown = (key: string): boolean => unknownForms.has(key.split('/', 3).join('/'))
+      for (const [table, counter, columns] of [
+        ['funnels', funnels, ['step', 'partition']],
+        ['funnel_days', funnelDays, ['day', 'language', 'step', 'partition']],
+        ['answer_seconds', seconds, ['day', 'language', 'seconds', 'partition']],
+        ['element_days', elements, [...OF_ELEMENT, 'value']],
+      ] as const) {
+        await compareRows({
+          table: `answers.${table}`,
+          expected: counter.counts(),
+          rows: rows<CounterRow>(`SELECT ${keyColumns(columns)} AS key, count FROM ${table}`),
+          keyOf: ({ key }) => keyOf(key),
+          isSkipped: (key) => isOfUnknown(key) || (table === 'element_days' && unknownElements.has(elementIn(key))),
+          // Findings do not show values.
+          aboutOf: (key) => (table === 'element_days' ? elementIn(key) : key),
+          findings,
+        })
+      }
+      await compareRows({
+        table: 'answers.erased_element_days',
+        expected: new Map([...erasedElements.counts()].map(([key, { count }]) => [key, erasedCells(key, count)])),
+        rows: rows<CounterRow & { readonly answers: number; readonly values: number }>(
+          `SELECT ${keyColumns(OF_ELEMENT)} AS key,
+             coalesce(sum(count) FILTER (WHERE value = ''), 0)::bigint AS answers,
+             coalesce(sum(count) FILTER (WHERE value <> ''), 0)::bigint AS values
+           FROM erased_element_days GROUP BY key`,
+        ),
+        keyOf: ({ key }) => keyOf(key),
+        isSkipped: isOfUnknown,
+        findings,
+      })
+    },
+  }
+}
+
+function queuedOffer(fact: FormQueued, partition: number): Offer {
+  const { organization, project, formId, environment, causeId, at: queuedAt } = fact
+  return {
+    organization,
+    project,
+    partition,
+    formId,
+    environment,
+    language: null,
+    revision: null,
+    causeId,
+    queuedAt,
+    deliveredAt: null,
+    expiredAt: null,
+    startedAt: null,
+    answerId: null,
+    endedAt: null,
+    status: null,
+    answers: NO_OFFER_ANSWERS,
+  }
+}
+
+/** Answers before the delivery keep their environment, language and revision. */
+function deliveredOffer(offer: Offer, { at, environment, language = null, revision = null }: FormDelivered): Offer {
+  return { ...offer, ...(offer.startedAt === null && { environment, language, revision }), deliveredAt: at }
+}
+
+interface StoredOffer extends UserRef {
+  readonly id: string
+  readonly answers: string
+  readonly counted: string
+}
+
+/** Columns that are folded from sealed answers. */
+const OF_ANSWERS: ReadonlySet<string> = new Set(['answers', 'answerBytes', 'counted'])
+
+function offerCells({ organization: _o, project: _p, partition: _, answers, ...row }: Offer) {
+  const { values = new Map<string, unknown>() } = answers
+  return { ...row, answers: values, answerBytes: bytesOf(values), counted: sortedText(countedOf(answers)) }
+}
+
+function storedCells({ answers, counted, ...row }: StoredOffer) {
+  const values = new Map(Object.entries(JSON.parse(answers) as Record<string, unknown>))
+  return { ...row, answers: values, counted: sortedText(JSON.parse(counted) as CountedValue[]) }
+}
+
+function sortedText(counted: readonly CountedValue[]): string {
+  return JSON.stringify(counted.map((one) => JSON.stringify(one)).toSorted())
+}
+
+/** Columns after those of the form: the value comes last. */
+const OF_ELEMENT = ['day', 'language', 'element', 'type', 'partition'] as const
+/** Parts of a key before the value. */
+const ELEMENT_PARTS = 4 + OF_ELEMENT.length
+
+type Key = readonly (string | number)[]
+
+/** Returns the key of an element's counts, without a value. */
+function placeOf(offer: Offer, startedAt: string, element: string, type: string): Key {
+  const { organization, project, formId, environment, language, partition } = offer
+  return [organization, project, formId, environment, dayOf(startedAt), language ?? '', element, type, partition]
+}
+
+/** Adds an offer to the counts of elements. Elements of answers that cannot be read are unknown. */
+function countElements(offer: Offer, counter: Counter, unknown: Set<string>): void {
+  const { startedAt, answers } = offer
+  if (startedAt === null) return
+  if (!answers.values)
+    for (const [element, type] of answers.types) unknown.add(keyOf(placeOf(offer, startedAt, element, type)))
+  for (const [element, type, value] of countedOf(answers))
+    counter.add([...placeOf(offer, startedAt, element, type), value])
+}
+
+/** Returns the key of an element's counts in a key with a value. */
+function elementIn(key: string): string {
+  return key.split('/', ELEMENT_PARTS).join('/')
+}
+
+function erasedCells(key: string, answers: number) {
+  const each = valuesAnAnswer(key.split('/').at(-2) ?? '')
+  return { answers, ...(each !== undefined && { values: each * answers }) }
+}
+
+interface CounterRow {
+  readonly key: Key
+}
+
+function keyColumns(columns: readonly string[]): string {
+  return `jsonb_build_array(organization, project, form_id, environment, ${columns.join(', ')})`
+}
+
+function keyOf(key: Key): string {
+  return key.join('/')
+}
+
+type Counter = ReturnType<typeof createCounter>
+
+function createCounter() {
+  const counts = new Map<string, { count: number }>()
+  return {
+    add: (parts: Key): void => {
+      const key = keyOf(parts)
+      counts.set(key, { count: (counts.get(key)?.count ?? 0) + 1 })
+    },
+    counts: () => counts,
+  }
+}
+
+function dayOf(instant: string): string {
+  return instant.slice(0, 'yyyy-mm-dd'.length)
+}
