@@ -1,46 +1,32 @@
 import { compareRows } from './compare-rows.ts'
 import { keyTimeMs } from './erasures.ts'
-import {
-  type DecidedFact,
-  type FormAnswered,
-  type FormDelivered,
-  type FormQueued,
-  type ProjectRef,
-  type QueueErased,
-  type UserRef,
-  userKey,
-} from './facts.ts'
+import { type DecidedFact, type FormAnswered, type QueueErased, userKey, userKeyIn } from './facts.ts'
 import { createRepeatCheck } from './duplicates.ts'
 import type { Findings } from './findings.ts'
 import { OF_RANGE, type UserRange } from './model.ts'
+import { withAnswer } from './offer-answers.ts'
 import {
-  bytesOf,
-  countedOf,
-  type CountedValue,
-  NO_OFFER_ANSWERS,
-  type OfferAnswers,
-  valuesAnAnswer,
-  withAnswer,
-} from './offer-answers.ts'
+  countElements,
+  createCounter,
+  type CounterRow,
+  dayOf,
+  elementIn,
+  erasedCells,
+  keyColumns,
+  keyOf,
+  OF_ELEMENT,
+  placeOf,
+} from './offer-counts.ts'
+import {
+  deliveredOffer,
+  type Offer,
+  OF_ANSWERS,
+  offerCells,
+  queuedOffer,
+  storedCells,
+  type StoredOffer,
+} from './offer-rows.ts'
 import type { Snapshot } from './snapshot.ts'
-
-/** A row of `offers` according to its facts. */
-interface Offer extends ProjectRef {
-  readonly partition: number
-  readonly formId: string
-  readonly environment: 'P' | 'T'
-  readonly language: string | null
-  readonly revision: number | null
-  readonly causeId: string
-  readonly queuedAt: string
-  readonly deliveredAt: string | null
-  readonly expiredAt: string | null
-  readonly startedAt: string | null
-  readonly answerId: string | null
-  readonly endedAt: string | null
-  readonly status: FormAnswered['status'] | null
-  readonly answers: OfferAnswers
-}
 
 interface CollectedFact {
   /** Partition of `form-events`. */
@@ -155,6 +141,8 @@ export function createCollectorModel(): CollectorModel {
     return (fact.causeOffset ?? Infinity) < (erasure.causeOffset ?? -Infinity)
   }
 
+  const isOfUnknown = (key: string): boolean => unknownForms.has(key.split('/', 3).join('/'))
+
   return {
     fold: (fact, how) => {
       if (fact.type === 'QueueErased') return erase(fact)
@@ -206,7 +194,7 @@ export function createCollectorModel(): CollectorModel {
         keyOf: (row) => `${userKey(row)}/${row.id}`,
         foundIn: storedCells,
         isUnknowable: (key, column) => unreadable.has(key) && OF_ANSWERS.has(column),
-        isSkipped: (key) => unordered.has(key.split('/', 3).join('/')),
+        isSkipped: (key) => unordered.has(userKeyIn(key)),
         findings,
       })
       for (const each of [offers, erasures, unordered]) each.clear()
@@ -215,7 +203,6 @@ export function createCollectorModel(): CollectorModel {
     },
 
     compareShared: async ({ rows }, findings) => {
-      const isOfUnknown = (key: string): boolean => unknownForms.has(key.split('/', 3).join('/'))
       for (const [table, counter, columns] of [
         ['funnels', funnels, ['step', 'partition']],
         ['funnel_days', funnelDays, ['day', 'language', 'step', 'partition']],
@@ -248,116 +235,4 @@ export function createCollectorModel(): CollectorModel {
       })
     },
   }
-}
-
-function queuedOffer(fact: FormQueued, partition: number): Offer {
-  const { organization, project, formId, environment, causeId, at: queuedAt } = fact
-  return {
-    organization,
-    project,
-    partition,
-    formId,
-    environment,
-    language: null,
-    revision: null,
-    causeId,
-    queuedAt,
-    deliveredAt: null,
-    expiredAt: null,
-    startedAt: null,
-    answerId: null,
-    endedAt: null,
-    status: null,
-    answers: NO_OFFER_ANSWERS,
-  }
-}
-
-/** Answers before the delivery keep their environment, language and revision. */
-function deliveredOffer(offer: Offer, { at, environment, language = null, revision = null }: FormDelivered): Offer {
-  return { ...offer, ...(offer.startedAt === null && { environment, language, revision }), deliveredAt: at }
-}
-
-interface StoredOffer extends UserRef {
-  readonly id: string
-  readonly answers: string
-  readonly counted: string
-}
-
-/** Columns that are folded from sealed answers. */
-const OF_ANSWERS: ReadonlySet<string> = new Set(['answers', 'answerBytes', 'counted'])
-
-function offerCells({ organization: _o, project: _p, partition: _, answers, ...row }: Offer) {
-  const { values = new Map<string, unknown>() } = answers
-  return { ...row, answers: values, answerBytes: bytesOf(values), counted: sortedText(countedOf(answers)) }
-}
-
-function storedCells({ answers, counted, ...row }: StoredOffer) {
-  const values = new Map(Object.entries(JSON.parse(answers) as Record<string, unknown>))
-  return { ...row, answers: values, counted: sortedText(JSON.parse(counted) as CountedValue[]) }
-}
-
-function sortedText(counted: readonly CountedValue[]): string {
-  return JSON.stringify(counted.map((one) => JSON.stringify(one)).toSorted())
-}
-
-/** Columns after those of the form: the value comes last. */
-const OF_ELEMENT = ['day', 'language', 'element', 'type', 'partition'] as const
-/** Parts of a key before the value. */
-const ELEMENT_PARTS = 4 + OF_ELEMENT.length
-
-type Key = readonly (string | number)[]
-
-/** Returns the key of an element's counts, without a value. */
-function placeOf(offer: Offer, startedAt: string, element: string, type: string): Key {
-  const { organization, project, formId, environment, language, partition } = offer
-  return [organization, project, formId, environment, dayOf(startedAt), language ?? '', element, type, partition]
-}
-
-/** Adds an offer to the counts of elements. Elements of answers that cannot be read are unknown. */
-function countElements(offer: Offer, counter: Counter, unknown: Set<string>): void {
-  const { startedAt, answers } = offer
-  if (startedAt === null) return
-  if (!answers.values)
-    for (const [element, type] of answers.types) unknown.add(keyOf(placeOf(offer, startedAt, element, type)))
-  for (const [element, type, value] of countedOf(answers))
-    counter.add([...placeOf(offer, startedAt, element, type), value])
-}
-
-/** Returns the key of an element's counts in a key with a value. */
-function elementIn(key: string): string {
-  return key.split('/', ELEMENT_PARTS).join('/')
-}
-
-function erasedCells(key: string, answers: number) {
-  const each = valuesAnAnswer(key.split('/').at(-2) ?? '')
-  return { answers, ...(each !== undefined && { values: each * answers }) }
-}
-
-interface CounterRow {
-  readonly key: Key
-}
-
-function keyColumns(columns: readonly string[]): string {
-  return `jsonb_build_array(organization, project, form_id, environment, ${columns.join(', ')})`
-}
-
-function keyOf(key: Key): string {
-  return key.join('/')
-}
-
-type Counter = ReturnType<typeof createCounter>
-
-function createCounter() {
-  const counts = new Map<string, { count: number }>()
-  return {
-    add: (parts: Key): void => {
-      const key = keyOf(parts)
-      counts.set(key, { count: (counts.get(key)?.count ?? 0) + 1 })
-    },
-    counts: () => counts,
-  }
-}
-
-function dayOf(instant: string): string {
-  return instant.slice(0, 'yyyy-mm-dd'.length)
 }

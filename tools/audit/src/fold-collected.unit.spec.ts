@@ -157,6 +157,8 @@ async function audited(
   return { kinds: findings.byKind().map(({ kind }) => kind), findings: findings.byKind(), lag: fold.lag }
 }
 
+const inState = (state: string) => ({ letters: [{ offset: 0n, state }] })
+
 describe('the audit of the answer-collector', () => {
   it('recomputes its rows, and ignores records that come again', async () => {
     expect(await audited([...ofAda, ...ofAda, score(1, 9)], ROWS)).toMatchObject({ findings: [], lag: 0 })
@@ -238,7 +240,6 @@ describe('the audit of the answer-collector', () => {
   })
 
   it('leaves out dead letters, and what follows from one that was retried', async () => {
-    const inState = (state: string) => ({ letters: [{ offset: 0n, state }] })
     expect((await audited([queued], {}, inState('discarded'))).findings).toEqual([])
     expect((await audited(ofAda, ROWS, inState('retried'))).findings).toEqual([])
     expect((await audited(ofAda, {}, inState('retried'))).findings).toEqual([])

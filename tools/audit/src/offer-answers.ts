@@ -10,7 +10,7 @@ export interface OfferAnswers {
 
 export const NO_OFFER_ANSWERS: OfferAnswers = { values: new Map(), types: new Map() }
 
-/** Above this size, in bytes, the latest answer counts alone (decisions.md, Results). */
+/** Above this size, in bytes, the latest answer counts alone (forms.md, Results). */
 const MAX_BYTES = 256 * 1024
 
 /**

@@ -61,6 +61,8 @@ async function givenProduct(services = EVERY_SERVICE) {
     return audit({ connection, topics: { ...topics, catalog }, readModels, secretKey })
   }
 
+  const lags = async () => (await report()).lag.map(({ records }) => records)
+
   /** Folds the log to its present end, with processes that then stop. */
   async function fold(): Promise<void> {
     const running = await Promise.all(
@@ -77,7 +79,6 @@ async function givenProduct(services = EVERY_SERVICE) {
         return { ...(await startRunner(projection, connection, db, { userKeys })), userKeys }
       }),
     )
-    const lags = async () => (await report()).lag.map(({ records }) => records)
     await expect.poll(lags, { timeout: 60_000, interval: 500 }).toEqual(models.map(() => 0))
     for (const { runner, onFailure, userKeys } of running) {
       await runner.stop()
