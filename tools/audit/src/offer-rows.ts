@@ -42,11 +42,9 @@ export function queuedOffer(fact: FormQueued, partition: number): Offer {
 }
 
 /** Answers before the delivery keep their environment, language and revision. */
-export function deliveredOffer(
-  offer: Offer,
-  { at, environment, language = null, revision = null }: FormDelivered,
-): Offer {
-  return { ...offer, ...(offer.startedAt === null && { environment, language, revision }), deliveredAt: at }
+export function deliveredOffer(offer: Offer, { at, environment, language, revision }: FormDelivered): Offer {
+  const shown = { environment, language: language ?? null, revision: revision ?? null }
+  return { ...offer, ...(offer.startedAt === null && shown), deliveredAt: at }
 }
 
 export interface StoredOffer extends UserRef {
