@@ -1,6 +1,6 @@
 import { type ErasedUser, erasedSource, eraseRows } from '@nextvisit/consumer'
 import { isoOf, type Sql, sql } from '@nextvisit/database'
-import { changedAnswers, formatChangedTraits, storedAnswersOf } from '@nextvisit/domain'
+import { answerRowsOf, formatChangedTraits } from '@nextvisit/domain'
 import type { DecisionRow, DraftUser, Draft } from './draft.ts'
 import { keepOutcomes } from './idempotent-outcomes.ts'
 import { writeQueues } from './queue-rows.ts'
@@ -12,12 +12,13 @@ export function saveDraft(draft: Draft): readonly Sql[] {
   const changed = all.filter(({ isChanged }) => isChanged)
   const [updated, inserted] = [all.flatMap(changedRows), all.flatMap(newRows)]
   const stored = new Map(all.flatMap(({ storedQueue }) => [...storedQueue.rows]))
+  const answers = all.map((user) => answerRowsOf(user, user.storedAnswers, user.answers))
   return [
     ...eraseEverything(draft.erased),
     ...users.upsertKeeping('traits', changed.map(userRowOf)),
     ...eventOccurrences.upsert(all.flatMap(changedOccurrences)),
-    ...formAnswers.upsert(all.flatMap(writtenAnswers)),
-    ...formAnswers.deleteByKeys(all.flatMap(droppedAnswers)),
+    ...formAnswers.upsert(answers.flatMap(({ written }) => written)),
+    ...formAnswers.deleteByKeys(answers.flatMap(({ dropped }) => dropped)),
     ...decisions.upsert(Array.from(draft.decisions.values(), decisionRowOf)),
     ...writeQueues({ updated, stored, inserted }),
     ...keepOutcomes(draft.outcomes),
@@ -79,16 +80,6 @@ function changedOccurrences({ organization, project, userId, events, changedCoun
       missedReceivedAt: isoOf(missed?.received),
     }
   })
-}
-
-function writtenAnswers({ organization, project, userId, answers, storedAnswers }: DraftUser) {
-  const { written } = changedAnswers(storedAnswers, answers)
-  return written.map(([formId, state]) => ({ organization, project, userId, formId, ...storedAnswersOf(state) }))
-}
-
-function droppedAnswers({ organization, project, userId, answers, storedAnswers }: DraftUser) {
-  const { dropped } = changedAnswers(storedAnswers, answers)
-  return dropped.map((formId) => ({ organization, project, userId, formId }))
 }
 
 function decisionRowOf(decision: DecisionRow) {

@@ -1,6 +1,6 @@
 import { type ErasedUser, erasedSource, eraseRows } from '@nextvisit/consumer'
 import { isoOf, type Sql, sql } from '@nextvisit/database'
-import { changedAnswers, formatChangedTraits, storedAnswersOf } from '@nextvisit/domain'
+import { answerRowsOf, formatChangedTraits } from '@nextvisit/domain'
 import { formAnswers, segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 import type { Draft, DraftUser } from './draft.ts'
 
@@ -8,12 +8,13 @@ import type { Draft, DraftUser } from './draft.ts'
 export function saveDraft(draft: Draft): readonly Sql[] {
   const all = [...draft.users.values()]
   const changed = all.filter(({ isChanged, firstSeenAt }) => isChanged && firstSeenAt !== undefined)
+  const answers = all.map((user) => answerRowsOf(user, user.stored.answers, user.answers))
   return [
     ...eraseEverything(draft.erased),
     ...users.upsertKeeping('traits', changed.flatMap(userRowOf)),
     ...userEvents.upsert(all.flatMap(changedEvents)),
-    ...formAnswers.upsert(all.flatMap(writtenAnswers)),
-    ...formAnswers.deleteByKeys(all.flatMap(droppedAnswers)),
+    ...formAnswers.upsert(answers.flatMap(({ written }) => written)),
+    ...formAnswers.deleteByKeys(answers.flatMap(({ dropped }) => dropped)),
     ...segmentMembers.upsert(changed.flatMap(joined)),
     ...segmentMembers.deleteByKeys(changed.flatMap(left)),
     ...segmentCounts.upsert(changed.flatMap(memberCounts)),
@@ -80,16 +81,6 @@ function changedEvents({ organization, project, userId, events, changedCounts }:
     const firstAndLast = { firstAt: isoOf(firstAt), lastAt: isoOf(latestMs.at(-1) ?? firstAt) }
     return { organization, project, userId, slug, count, latestMs, ...firstAndLast }
   })
-}
-
-function writtenAnswers({ organization, project, userId, answers, stored }: DraftUser) {
-  const { written } = changedAnswers(stored.answers, answers)
-  return written.map(([formId, state]) => ({ organization, project, userId, formId, ...storedAnswersOf(state) }))
-}
-
-function droppedAnswers({ organization, project, userId, answers, stored }: DraftUser) {
-  const { dropped } = changedAnswers(stored.answers, answers)
-  return dropped.map((formId) => ({ organization, project, userId, formId }))
 }
 
 /** Returns the segments that the user has joined, perhaps again. */

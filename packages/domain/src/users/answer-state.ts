@@ -4,12 +4,13 @@ import {
   type AnswerValue,
   MAX_ELEMENTS,
   type TraitValue,
+  type UserRef,
 } from '@nextvisit/contracts'
 import { comparedValueOf } from './compared-value.ts'
 import { isoInstant } from '../time/iso-instant.ts'
 
 /**
- * What conditions see of a user's answers to a form: those of the offer that was answered last (forms.md, Conditions). Folded from
+ * A user's answers to a form, as far as conditions read them: those of the offer that was answered last (forms.md, Conditions). Folded from
  * `AnswerGiven` alone, whether or not the user ever had the offer. Instants in ms since the epoch.
  */
 export interface AnswerState {
@@ -121,6 +122,15 @@ export function storedAnswersOf({ startedAt, endedAt, finishedAt, answers, ...st
     endedAt: endedAt === undefined ? null : isoInstant(endedAt),
     finishedAt: finishedAt === undefined ? null : isoInstant(finishedAt),
     answers: JSON.stringify(Object.fromEntries(answers)),
+  }
+}
+
+/** Returns rows for the states that a user has changed, and the keys of those that are kept no longer. */
+export function answerRowsOf({ organization, project, userId }: UserRef, before: AnswerStates, after: AnswerStates) {
+  const { written, dropped } = changedAnswers(before, after)
+  return {
+    written: written.map(([formId, state]) => ({ organization, project, userId, formId, ...storedAnswersOf(state) })),
+    dropped: dropped.map((formId) => ({ organization, project, userId, formId })),
   }
 }
 
