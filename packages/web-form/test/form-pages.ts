@@ -29,7 +29,7 @@ export interface FormPage {
 interface FormPageOptions {
   readonly offer: Offer
   readonly display?: 'popover' | 'inline' | undefined
-  /** What gives the form its offer and sends its answers: the page itself, or a client of `@nextvisit/web`. */
+  /** The source of the form's offer, which also sends its answers: the page itself, or a client of `@nextvisit/web`. */
   readonly by?: 'page' | 'client'
   readonly words?: object | undefined
   readonly pageDirection?: 'ltr' | 'rtl'

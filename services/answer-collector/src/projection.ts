@@ -7,7 +7,7 @@ import { answer, deliver, offerOf } from './offer.ts'
 import { saveDraft } from './save-draft.ts'
 
 /**
- * Creates the projection of answers and results. The evaluator has decided what becomes of an answer, so this fold needs neither the
+ * Creates the projection of answers and results. The evaluator has decided the outcome of an answer, so this fold needs neither the
  * catalog nor `user-events`. An offer takes each step once, because the log may contain its records twice.
  */
 export function createProjection(): Projection<AnyFormFact, Draft> {

@@ -82,8 +82,8 @@ function traits(from: number, count: number) {
 }
 
 /**
- * All columns, except numbers that the database generates, offsets, which duplicates and poison move, and sealed bytes, which each
- * encoding of a fact has anew.
+ * All columns, except numbers that the database generates, offsets, which duplicates and poison move, and sealed bytes, which differ in
+ * each encoding of a fact.
  */
 async function readRows(db: Db): Promise<unknown> {
   return {

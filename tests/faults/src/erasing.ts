@@ -146,7 +146,7 @@ export async function reaches(
   return isDone(await eventually(() => readErasure(stack, erasing), isDone, withinMs))
 }
 
-/** What the status must name while a part is unavailable: the store and its reason. `unread`: the gateway answers 503 instead. */
+/** The store and the reason that the status must name while a part is unavailable. `unread`: the gateway answers 503 instead. */
 export type Missing = { readonly store: ErasureStoreName; readonly because: string } | 'unread'
 
 /** Waits until the status names what is missing. Returns its words; undefined if it does not name it in time. */

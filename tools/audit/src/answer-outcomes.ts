@@ -10,7 +10,7 @@ export interface RowAnswers {
 
 export const NO_ANSWERS: RowAnswers = { answerStatus: null, startedAt: null, endedAt: null }
 
-/** Compares the outcome of each answer with the answer and with its row (forms.md, What becomes of an answer). */
+/** Compares the outcome of each answer with the answer and with its row (forms.md, Outcomes of answers). */
 export function createAnswerOutcomes(findings: Findings) {
   const decided = new Set<string>()
   /** Outcomes whose answer must be in `user-events`. */

@@ -161,7 +161,7 @@ export interface FormDelivered extends OfForm {
   readonly language?: string
 }
 
-/** What an answer has done to its row. It has the id and the sealed answers of the `AnswerGiven`. */
+/** The effect of an answer on its row. It has the id and the sealed answers of the `AnswerGiven`. */
 export interface FormAnswered extends OfForm {
   readonly type: 'FormAnswered'
   readonly outcome: 'recorded' | 'late' | 'unmatched'

@@ -4,7 +4,7 @@ import type { Findings } from './findings.ts'
 import { OF_RANGE, type UserRange } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** What conditions see of a user's answers to a form (forms.md, Conditions on answers). */
+/** A user's answers to a form, as far as conditions read them (forms.md, Conditions on answers). */
 export interface KeptAnswers {
   offerId: string
   status: string

@@ -54,7 +54,7 @@ export const FormExpired = z
   .describe('A waiting form expired.')
 export type FormExpired = z.infer<typeof FormExpired>
 
-/** What an answer has done to its row. */
+/** The effect of an answer on its row. */
 export const AnswerOutcome = z.enum(['recorded', 'late', 'unmatched'])
 export type AnswerOutcome = z.infer<typeof AnswerOutcome>
 

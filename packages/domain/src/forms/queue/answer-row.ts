@@ -2,7 +2,7 @@ import type { AnswerOutcome, AnyUserFact, Sealed, SealedFormAnswered } from '@ne
 import { applyFormFact, type Queue } from './queue.ts'
 
 /**
- * Records an answer in its row, and returns the fact about it (forms.md, What becomes of an answer). `sealed`: the sealed members of
+ * Records an answer in its row, and returns the fact about it (forms.md, Outcomes of answers). `sealed`: the sealed members of
  * the answer, as in the log: they open in the fact, which has the same id.
  */
 export function answerRow(

@@ -28,7 +28,7 @@ function record(queue: Queue, ...answers: readonly AnswerGiven[]) {
 
 const confirmation = { queuedId: ROW_ID, visitId: ROW_ID, received: iso(NOW - MINUTE), environment: 'P' } as const
 
-describe('an answer to a form (forms.md, What becomes of an answer)', () => {
+describe('an answer to a form (forms.md, Outcomes of answers)', () => {
   it('is published with the members of the answer, and with its sealed members unchanged', () => {
     const answer = given('finished', { language: 'de', revision: 3, environment: 'T', elements: { score: 'nps' } })
     expect(answerRow(queueWith(), answer, sealed).fact).toEqual({
