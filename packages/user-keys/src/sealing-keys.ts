@@ -59,8 +59,8 @@ export function createSealingKeys({ keyRing, publish, fences, max, nowMs = Date.
   /** Returns the user's key if it is in memory, and drops one that an erasure has destroyed. */
   function get(userId: string, keysUntilMs?: number): SealingKey | undefined {
     const sealingKey = open.get(userId)
-    if (!sealingKey || !isFencedKey(sealingKey.key.id, { keysUntilMs: keysUntilMsOf(userId, keysUntilMs) }))
-      return sealingKey
+    const fence = { keysUntilMs: keysUntilMsOf(userId, keysUntilMs) }
+    if (!sealingKey || !isFencedKey(sealingKey.key.id, fence)) return sealingKey
     open.delete(userId)
     return undefined
   }

@@ -9,19 +9,23 @@ export function sealingContextOf({ id, userId }: { readonly id: string; readonly
   return `${id}/${userId}`
 }
 
-/** Returns a fact as it is in the log. A fact without personal members is returned unchanged. */
+/**
+ * Returns a fact as JSON writes it to the log: undefined members are left out, and cost less than an object without them. A fact without
+ * personal members is returned unchanged.
+ */
 export function sealMembers(fact: { readonly type: string }, seal: Seal): object {
   if (isA<IdentifyRequested>(fact, 'IdentifyRequested')) {
-    const { userName, operations, device, ...clear } = fact
-    return { ...clear, sealed: seal(JSON.stringify({ userName, operations, device }), sealingContextOf(fact)) }
+    const { userName, operations, device } = fact
+    const sealed = seal(JSON.stringify({ userName, operations, device }), sealingContextOf(fact))
+    return { ...fact, userName: undefined, operations: undefined, device: undefined, sealed }
   }
   if (isA<EventTracked>(fact, 'EventTracked') && fact.properties !== undefined) {
-    const { properties, ...clear } = fact
-    return { ...clear, sealed: seal(JSON.stringify({ properties }), sealingContextOf(fact)) }
+    const sealed = seal(JSON.stringify({ properties: fact.properties }), sealingContextOf(fact))
+    return { ...fact, properties: undefined, sealed }
   }
   if (isA<AnswerGiven>(fact, 'AnswerGiven') || isReadableOutcome(fact)) {
-    const { answers, ...clear } = fact
-    return { ...clear, sealed: seal(JSON.stringify({ answers }), sealingContextOf(fact)) }
+    const sealed = seal(JSON.stringify({ answers: fact.answers }), sealingContextOf(fact))
+    return { ...fact, answers: undefined, sealed }
   }
   return fact
 }

@@ -49,7 +49,8 @@ export function keyIdOf(fact: AnyUserFact | AnyFormFact): string | undefined {
 
 /** Returns true if an erasure destroys a key. */
 export function isFencedKey(keyId: string, { keysUntilMs }: Pick<Fence, 'keysUntilMs'>): boolean {
-  return keyTimeMs(keyId) <= keysUntilMs
+  // Most users were never erased, and each record asks.
+  return keysUntilMs !== Number.NEGATIVE_INFINITY && keyTimeMs(keyId) <= keysUntilMs
 }
 
 /** Returns the id of the `UserErased` of a user: an erasure may publish it twice. */
