@@ -117,6 +117,7 @@ export function answersTo(
     startedAt: NOW - HOUR,
     finishedAt: isFinished ? NOW - HOUR : undefined,
     answers: new Map(Object.entries(answers)),
+    earlierOffers: new Map(),
   }
   return new Map([[formId, state]])
 }

@@ -6,9 +6,8 @@ import {
   answerStateOf,
   countsNeededBy,
   type EventHistory,
-  MAX_ANSWER_STATE_BYTES,
-  MAX_ANSWERED_FORMS,
   MAX_EVENT_HISTORY_BYTES,
+  maxAnswerBytes,
   parseTraits,
   queueOf,
   type ShownForm,
@@ -118,7 +117,7 @@ function answersOf(asking: AskingAnswers): { readonly maxBytes: number; readonly
   }
   if (answering.size === 0 && read.size === 0) return undefined
   return {
-    maxBytes: (answering.size * MAX_ANSWERED_FORMS + read.size) * MAX_ANSWER_STATE_BYTES,
+    maxBytes: maxAnswerBytes({ users: answering.size, forms: read.size }),
     from: () => sql`(
       SELECT * FROM ${formAnswers.lookUp([...answering.values()], { columns: USER })}
       UNION ALL

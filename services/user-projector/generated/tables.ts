@@ -55,6 +55,7 @@ export const FormAnswers = [
     endedAt: 'timestamptz?',
     finishedAt: 'timestamptz?',
     answers: 'json',
+    earlierOffers: 'json',
   } satisfies ColumnsOf<prisma.FormAnswers>,
   ['organization', 'project', 'userId', 'formId'],
 ] as const

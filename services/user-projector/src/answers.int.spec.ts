@@ -41,9 +41,12 @@ describe('a segment on answers', () => {
     const now = turn([detractors, silent])
     await given.fold(now, identifyRequested({ received: at('08:00') }))
     expect([await membersOf('detractors'), await membersOf('silent')]).toEqual([[], ['ada 08:00']])
-    await given.fold(now, answered('09:00', 4, { status: 'partial' }))
+    const first = answered('09:00', 4, { status: 'partial' })
+    await given.fold(now, first)
     expect([await membersOf('detractors'), await membersOf('silent')]).toEqual([['ada 09:00'], []])
     await given.fold(now, answered('10:00', 9))
+    expect(await membersOf('detractors')).toEqual([])
+    await given.fold(now, answered('11:00', 4, { offerId: first.offerId }))
     expect(await membersOf('detractors')).toEqual([])
   })
 

@@ -11,9 +11,8 @@ import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
 import {
   answerStateOf,
   countsRaisedBy,
-  MAX_ANSWER_STATE_BYTES,
-  MAX_ANSWERED_FORMS,
   MAX_EVENT_HISTORY_BYTES,
+  maxAnswerBytes,
   mayChangeSegments,
   parseTraits,
   projectKeyOf,
@@ -97,7 +96,7 @@ function answersOf(
   })
   if (answering.length === 0 && read.length === 0) return undefined
   return {
-    maxBytes: (answering.length * MAX_ANSWERED_FORMS + read.length) * MAX_ANSWER_STATE_BYTES,
+    maxBytes: maxAnswerBytes({ users: answering.length, forms: read.length }),
     from: () => sql`(
       SELECT * FROM ${formAnswers.lookUp(answering, { columns: USER })}
       UNION ALL

@@ -9,7 +9,8 @@ const DAY = 86_400_000
 
 function keptAnswers(answers: Readonly<Record<string, Value>>): KeptAnswers {
   const times = { startedAt: '', endedAt: null, finishedAt: null }
-  return { offerId: '', status: 'partial', ...times, answers: new Map(Object.entries(answers)) }
+  const earlierOffers = new Map<string, boolean>()
+  return { offerId: '', status: 'partial', ...times, answers: new Map(Object.entries(answers)), earlierOffers }
 }
 
 const moment: Moment = {

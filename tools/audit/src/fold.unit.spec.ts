@@ -180,7 +180,15 @@ describe('an answer', () => {
   it('changes the kept answers and no other row of any consumer, and its duplicate changes nothing', async () => {
     const { received, offerId } = answer
     const times = { startedAt: received, endedAt: received, finishedAt: received }
-    const kept = { ...row, formId: 'nps', offerId, status: 'finished', ...times, answers: '{"score":9}' }
+    const kept = {
+      ...row,
+      formId: 'nps',
+      offerId,
+      status: 'finished',
+      ...times,
+      answers: '{"score":9}',
+      earlierOffers: '{}',
+    }
     expect(await kindsOf({ log, keys: [old], rows: { ...users, form_answers: [kept] } })).toEqual([])
     const differing = { ...kept, answers: '{"score":8}' }
     expect(await kindsOf({ log, keys: [old], rows: { ...users, form_answers: [differing] } })).toEqual([

@@ -14,7 +14,7 @@ interface LongRows {
   readonly maxTraitBytes: number
   /** Returns the FROM clause of the users, whose column `trait_bytes` has the bytes of their traits. */
   readonly fromUsers: () => Sql
-  /** The kept answers to forms, if any are loaded: their maximum bytes, and the FROM clause of rows with the column `answers`. */
+  /** The kept answers to forms, if any are loaded: their maximum bytes, and the FROM clause of their rows. */
   readonly answers?: { readonly maxBytes: number; readonly from: () => Sql } | undefined
 }
 
@@ -36,7 +36,8 @@ async function measure(db: Db, { fromUsers, answers }: LongRows): Promise<number
 
 async function readAnswerBytes(db: Db, fromAnswers: Sql): Promise<number> {
   const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
-    SELECT coalesce(sum(octet_length(answers::text)), 0)::float8 AS bytes FROM ${fromAnswers}`)
+    SELECT coalesce(sum(octet_length(answers::text) + octet_length(earlier_offers::text)), 0)::float8 AS bytes
+    FROM ${fromAnswers}`)
   return found?.bytes ?? 0
 }
 

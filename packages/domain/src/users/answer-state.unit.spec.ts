@@ -9,11 +9,17 @@ import {
   applyAnswer,
   changedAnswers,
   MAX_ANSWERED_FORMS,
+  MAX_EARLIER_OFFERS,
+  MAX_FORMS_WITH_ANSWERS,
   NO_ANSWERS,
   storedAnswersOf,
 } from './answer-state.ts'
 
-const [FIRST, SECOND] = ['00000000-0000-5000-8000-00000000000a', '00000000-0000-5000-8000-00000000000b']
+const [FIRST, SECOND, THIRD] = [offer(1), offer(2), offer(3)]
+
+function offer(nth: number): string {
+  return `00000000-0000-5000-8000-${String(nth).padStart(12, '0')}`
+}
 
 const TYPES: Record<string, ElementType> = {
   score: 'nps',
@@ -42,7 +48,13 @@ function given(
 
 function stateAfter(...facts: readonly AnswerGiven[]) {
   const state = facts.reduce(applyAnswer, NO_ANSWERS).get('nps')
-  return state && { ...state, answers: Object.fromEntries(state.answers) }
+  return (
+    state && {
+      ...state,
+      answers: Object.fromEntries(state.answers),
+      earlierOffers: Object.fromEntries(state.earlierOffers),
+    }
+  )
 }
 
 const named = (from: number) => Object.fromEntries(Array.from({ length: 40 }, (_, nth) => [`e${from + nth}`, nth]))
@@ -64,6 +76,7 @@ describe('the answers that conditions see', () => {
       endedAt: undefined,
       finishedAt: undefined,
       answers: { score: 5, plan: 'monthly', stars: 2 },
+      earlierOffers: {},
     })
   })
 
@@ -89,14 +102,48 @@ describe('the answers that conditions see', () => {
       expect(applyAnswer(ended, given({ score: 9 }, { status: later, after: 1 }))).toBe(ended)
   })
 
-  it('are those of the offer that was answered last, and the form stays finished', () => {
+  it('are those of the offer that was begun last, and the form stays finished', () => {
     const state = stateAfter(
       given({ score: 4, stars: 1 }, { status: 'finished' }),
       given({ score: 9 }, { offerId: SECOND, after: 2 }),
     )
     expect(state).toMatchObject({ offerId: SECOND, status: 'partial', startedAt: NOW + 2 * MINUTE, finishedAt: NOW })
     expect(state?.endedAt).toBeUndefined()
-    expect(state?.answers).toEqual({ score: 9 })
+    expect(state).toMatchObject({ answers: { score: 9 }, earlierOffers: { [FIRST]: true } })
+  })
+
+  it.each(['finished', 'dismissed'] as const)('never come back once their offer is %s', (status) => {
+    const facts = [given({ score: 4 }, { status }), given({ score: 9 }, { offerId: SECOND, after: 1 })]
+    const next = facts.reduce(applyAnswer, NO_ANSWERS)
+    for (const later of ['partial', 'finished', 'dismissed'] as const)
+      expect(applyAnswer(next, given({ score: 2 }, { status: later, after: 2 }))).toBe(next)
+  })
+
+  it('are not replaced by those of an earlier offer, which may still finish the form, once', () => {
+    const facts = [given({ score: 4 }), given({ score: 9 }, { offerId: SECOND, after: 1 })]
+    const begun = facts.reduce(applyAnswer, NO_ANSWERS)
+    expect(applyAnswer(begun, given({ score: 3 }, { after: 2 }))).toBe(begun)
+    const finished = given({ score: 2 }, { status: 'finished', after: 3 })
+    expect(stateAfter(...facts, finished)).toMatchObject({
+      offerId: SECOND,
+      status: 'partial',
+      finishedAt: NOW + 3 * MINUTE,
+      answers: { score: 9 },
+      earlierOffers: { [FIRST]: true },
+    })
+    const again = given({ score: 2 }, { status: 'finished', after: 4 })
+    expect(stateAfter(...facts, finished, again)).toEqual(stateAfter(...facts, finished))
+    const dismissed = given({}, { status: 'dismissed', after: 3 })
+    expect(stateAfter(...facts, dismissed, again)?.finishedAt).toBeUndefined()
+  })
+
+  it('know the 20 latest earlier offers: one before them counts as new', () => {
+    const offers = Array.from({ length: MAX_EARLIER_OFFERS + 2 }, (_, nth) => offer(nth + 1))
+    const facts = offers.map((offerId, nth) => given({ score: 4 }, { offerId, status: 'finished', after: nth }))
+    const states = facts.reduce(applyAnswer, NO_ANSWERS)
+    expect([...(states.get('nps')?.earlierOffers.keys() ?? [])]).toEqual(offers.slice(1, -1))
+    expect(applyAnswer(states, given({ score: 9 }, { offerId: SECOND }))).toBe(states)
+    expect(applyAnswer(states, given({ score: 9 }, { offerId: FIRST })).get('nps')).toMatchObject({ offerId: FIRST })
   })
 
   it('have no texts of the user: only that they were given', () => {
@@ -121,26 +168,57 @@ describe('the answers that conditions see', () => {
     expect([both.length, both.includes('e29'), both.includes('e30')]).toEqual([50, false, true])
   })
 
+  it('of too many elements are those that were given last, also if they were given before', () => {
+    const kept = elements(given(named(0)), given({ e0: 1 }), given(named(40)))
+    expect([kept.length, kept.includes('e0'), kept.includes('e30'), kept.includes('e31')]).toEqual([
+      50,
+      true,
+      false,
+      true,
+    ])
+  })
+
   it('treat an element of unknown type as a text, and names such as constructor as others', () => {
     const fact = { ...given({}), answers: { constructor: 'secret' }, elements: {} }
     expect(Object.entries(stateAfter(fact)?.answers ?? {})).toEqual([['constructor', null]])
   })
 
-  it('are kept of at most 100 forms: the form that was begun first is dropped', () => {
-    const facts = Array.from({ length: MAX_ANSWERED_FORMS }, (_, nth) => given({}, { formId: `f${nth}`, after: nth }))
+  it('are kept of at most 100 forms: of the form that was begun first, only whether it was finished', () => {
+    const facts = Array.from({ length: MAX_FORMS_WITH_ANSWERS }, (_, nth) =>
+      given({ score: 4 }, { formId: `f${nth}`, status: 'finished', after: nth }),
+    )
     const full = facts.reduce(applyAnswer, NO_ANSWERS)
     const again = applyAnswer(full, given({ score: 1 }, { formId: 'f0', offerId: SECOND, after: 500 }))
-    const next = applyAnswer(again, given({}, { formId: 'new', after: -1 }))
-    expect([full.size, next.size]).toEqual([100, 100])
-    expect([next.has('f0'), next.has('f1'), next.has('new')]).toEqual([true, false, true])
-    expect(changedAnswers(again, next)).toMatchObject({ written: [['new', {}]], dropped: ['f1'] })
+    const next = applyAnswer(again, given({ score: 2 }, { formId: 'new', after: -1 }))
+    const sizeOf = (formId: string) => next.get(formId)?.answers.size
+    expect([next.size, sizeOf('f0'), sizeOf('f1'), sizeOf('new')]).toEqual([101, 1, 0, 1])
+    expect(next.get('f1')).toMatchObject({ offerId: FIRST, status: 'finished', finishedAt: NOW + MINUTE })
+    expect(changedAnswers(again, next)).toMatchObject({
+      written: [
+        ['f1', {}],
+        ['new', {}],
+      ],
+      dropped: [],
+    })
+    const dismissed = applyAnswer(next, given({}, { formId: 'dismissed', status: 'dismissed', after: 501 }))
+    expect(dismissed.get('f2')?.answers.size).toBe(1)
+  })
+
+  it('are forgotten with the form that was begun first, beyond 1,000 forms', () => {
+    const facts = Array.from({ length: MAX_ANSWERED_FORMS }, (_, nth) =>
+      given({ score: 4 }, { formId: `f${nth}`, status: 'finished', after: nth }),
+    )
+    const full = facts.reduce(applyAnswer, NO_ANSWERS)
+    const next = applyAnswer(full, given({ score: 2 }, { formId: 'new', after: -1 }))
+    expect([full.size, next.size, next.has('new')]).toEqual([1_000, 1_000, true])
+    expect(changedAnswers(full, next).dropped).toEqual(['f0'])
   })
 })
 
 const storyOfAnswers = fc.array(
   fc.record({
     formId: fc.constantFrom('nps', 'other'),
-    offerId: fc.constantFrom(FIRST, SECOND),
+    offerId: fc.constantFrom(FIRST, SECOND, THIRD),
     status: fc.constantFrom<AnswerStatus>('partial', 'partial', 'finished', 'dismissed'),
     after: fc.nat(5),
     answers: fc.record(
@@ -188,6 +266,24 @@ describe('any story of answers', () => {
           const { finishedAt } = states.get('nps') ?? {}
           expect(isFinished && finishedAt === undefined).toBe(false)
           isFinished = finishedAt !== undefined
+        }
+      }),
+    )
+  })
+
+  it('keeps the offer that was begun last, and an ended offer changes nothing', () => {
+    fc.assert(
+      fc.property(storyOfAnswers, (story) => {
+        let states = NO_ANSWERS
+        const begun: string[] = []
+        const ended = new Set<string>()
+        for (const fact of factsOf(story.filter(({ formId }) => formId === 'nps'))) {
+          const next = applyAnswer(states, fact)
+          expect(ended.has(fact.offerId) && next !== states).toBe(false)
+          if (!begun.includes(fact.offerId)) begun.push(fact.offerId)
+          expect(next.get('nps')?.offerId).toBe(begun.at(-1))
+          if (fact.status !== 'partial') ended.add(fact.offerId)
+          states = next
         }
       }),
     )

@@ -37,21 +37,24 @@ CREATE TABLE event_occurrences (
   PRIMARY KEY (organization, project, user_id, slug)
 );
 
--- What conditions see of a user's answers to a form (docs/spec/forms.md, Conditions): of at most 100 forms.
+-- The answers of a user to a form that conditions see (docs/spec/forms.md, Conditions on answers). At most 1,000 forms, 100 of them with
+-- answers.
 CREATE TABLE form_answers (
-  organization text NOT NULL,
-  project      text NOT NULL,
-  user_id      uuid NOT NULL,
-  form_id      text NOT NULL,
-  -- The offer that was answered last, according to the caller, and the state of its answers.
-  offer_id     uuid NOT NULL,
-  status       text NOT NULL CHECK (status IN ('partial', 'finished', 'dismissed')),
-  started_at   timestamptz(3) NOT NULL,
-  ended_at     timestamptz(3),
-  -- When any offer of the form was finished last.
-  finished_at  timestamptz(3),
+  organization   text NOT NULL,
+  project        text NOT NULL,
+  user_id        uuid NOT NULL,
+  form_id        text NOT NULL,
+  -- The offer that was begun last, according to the caller, and the state of its answers.
+  offer_id       uuid NOT NULL,
+  status         text NOT NULL CHECK (status IN ('partial', 'finished', 'dismissed')),
+  started_at     timestamptz(3) NOT NULL,
+  ended_at       timestamptz(3),
+  -- When an offer of the form was finished last.
+  finished_at    timestamptz(3),
   -- By element. Of texts of the user only that they were given: null.
-  answers      json NOT NULL,
+  answers        json NOT NULL,
+  -- At most 20 offers that were begun before, the earliest first: by id, whether it has ended.
+  earlier_offers json NOT NULL,
   PRIMARY KEY (organization, project, user_id, form_id)
 );
 ALTER TABLE form_answers ALTER COLUMN answers SET STATISTICS 0;
