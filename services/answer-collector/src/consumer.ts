@@ -13,7 +13,7 @@ export const answerCollector = defineConsumer({
   schema: 'answers',
   opensRecords: true,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
-  projection: () => createProjection(),
+  projection: (parts) => createProjection(parts),
 
   // Answers of erased users are not in the log any more: their keys are destroyed.
   tables: {

@@ -19,6 +19,8 @@ export interface Draft {
   readonly seconds: NewRow<typeof answerSeconds>[]
   /** The core folds no later record of these users with them. */
   readonly erased: ErasedUser[]
+  /** Number of steps of offers that are not there, for metrics. */
+  ignoredSteps: number
 }
 
 /** A step of an offer. `unmatched`: an answer to an offer that the user never had. */
@@ -38,7 +40,7 @@ export function offerKeyOf(offer: Pick<Offer, 'organization' | 'project' | 'user
   return `${userKeyOf(offer)}/${offer.id}`
 }
 
-/** Returns the offer that a fact names; undefined: an erasure has deleted it. */
+/** Returns the offer that a fact names; undefined: it was never queued, or an erasure has deleted it. */
 export function offerNamed({ stored, changed }: Draft, fact: OfferFact): Offer | undefined {
   const key = offerKeyOf({ ...fact, id: fact.queuedId })
   return changed.get(key)?.offer ?? stored.get(key)

@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { answerGiven, formAnswered, formDelivered, formQueued, queueErased } from '@nextvisit/contracts/fixtures'
+import {
+  answerGiven,
+  formAnswered,
+  formDelivered,
+  formExpired,
+  formQueued,
+  queueErased,
+} from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
+import { until } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { answerStory, tellAnswers } from '../test/answer-story.ts'
@@ -78,6 +86,24 @@ describe('an offer', () => {
     expect((await readResults()).elements.map(({ id }) => id)).toEqual(['c'])
   })
 
+  it('whose record was not folded is not counted, and its steps are counted as ignored', async () => {
+    const queued = formQueued()
+    const steps = [formDelivered(), formAnswered(part(3)), formAnswered(score(9)), formExpired()]
+    const others = [formAnswered(score(2), { outcome: 'late' }), formAnswered(score(2), { outcome: 'unmatched' })]
+    expect(await given.fold([...steps, ...others, queued])).toBe(4)
+    expect((await readResults()).funnel).toMatchObject({ queued: 1, delivered: 0, finished: 0, expired: 0 })
+    await given.empty()
+    expect(await given.fold([queued, ...steps, ...others])).toBe(0)
+  })
+
+  it('that its user never had counts once, even if its answer comes again after days', async () => {
+    const [answered, other] = [score(1), score(2)]
+    const later = score(3, { received: '2026-11-09T10:00:00.000Z' })
+    const facts = [answered, other, later, answered].map((one) => formAnswered(one, { outcome: 'unmatched' }))
+    await given.fold(facts, { sizes: [1] })
+    expect((await readResults()).unmatched).toBe(3)
+  })
+
   it('counts no text of a user', async () => {
     const elements = { plan: 'choice', uses: 'choices', reason: 'text' } as const
     const answers = { plan: { other: 'My secret' }, uses: ['home', { other: 'My secret' }], reason: 'My secret' }
@@ -119,6 +145,30 @@ describe('an erasure', () => {
     await given.empty()
     await given.fold([...facts, queueErased()], { sizes: [1] })
     expect(await readCollected(given.db())).toEqual(together)
+  })
+
+  it('locks the counts in the order of their keys, as other statements do', async () => {
+    // Their order on disk is another one.
+    const answers = [
+      part(1, { answers: { z: 1 }, elements: { z: 'nps' } }),
+      part(2, { answers: { a: 2 }, elements: { a: 'nps' } }),
+    ]
+    const before = [formQueued(), ...answers.map((one) => formAnswered(one))]
+    await given.fold(before, { sizes: [1] })
+    const other = given.connectOnce()
+    const lock = (element: string) =>
+      other.$queryRaw(sql`SELECT FROM element_days WHERE element = ${element} FOR UPDATE NOWAIT`)
+    await other.$executeRaw(sql`BEGIN`)
+    await lock('a')
+    const erased = given.fold([...before, queueErased()])
+    await until(async () => {
+      const waiting = sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+      return (await given.db().$queryRaw<object[]>(waiting)).length === 1
+    })
+    expect(await lock('z')).toHaveLength(2)
+    await other.$executeRaw(sql`COMMIT`)
+    await erased
+    expect(await given.db().$queryRaw(sql`SELECT FROM element_days`)).toEqual([])
   })
 
   it('hides a second copy of a form that was queued before it', async () => {

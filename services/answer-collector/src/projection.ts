@@ -1,27 +1,29 @@
-import { erasedUserOf, type Projection, type Recorded } from '@nextvisit/consumer'
+import { erasedUserOf, type Projection, type ProjectionParts, type Recorded } from '@nextvisit/consumer'
 import { type AnyFormFact, SealedFormFact, TOPICS } from '@nextvisit/contracts'
+import { Counter } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
-import { addStep, dayOf, type Draft, offerNamed, putOffer } from './draft.ts'
+import { addStep, dayOf, type Draft, type OfferFact, offerNamed, putOffer } from './draft.ts'
 import { loadDraft } from './load-draft.ts'
-import { answer, deliver, offerOf } from './offer.ts'
+import { answer, deliver, type Offer, offerOf } from './offer.ts'
 import { saveDraft } from './save-draft.ts'
 
 /**
  * Creates the projection of answers and results. The evaluator has decided the outcome of an answer, so this fold needs neither the
  * catalog nor `user-events`. An offer takes each step once, because the log may contain its records twice.
  */
-export function createProjection(): Projection<AnyFormFact, Draft> {
+export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>): Projection<AnyFormFact, Draft> {
+  const ignored = new Counter({
+    name: 'ignored_form_steps_total',
+    help: 'Deliveries, expiries and answers of forms of which no FormQueued was folded',
+    registers: [metrics],
+  })
   return {
     name: 'answer-collector',
     topic: TOPICS.formEvents,
     schema: SealedFormFact as ZodType<AnyFormFact>,
     fence: 'QueueErased',
     opens: (fact) => fact.type === 'FormAnswered' && fact.outcome === 'recorded',
-    // Of an erasure, the first copy is the fence. An answer that comes again must not undo a later one.
-    idempotencyOf: (fact) => {
-      if (fact.type === 'QueueErased') return { id: fact.id, receivedMs: Infinity }
-      return fact.type === 'FormAnswered' ? { id: fact.id, receivedMs: Date.parse(fact.at) } : undefined
-    },
+    idempotencyOf,
     load: loadDraft,
     evolve: {
       FormQueued: evolveQueued,
@@ -34,7 +36,25 @@ export function createProjection(): Projection<AnyFormFact, Draft> {
       },
     },
     save: (draft) => ({ statements: saveDraft(draft) }),
+    afterCommit: async (_db, { ignoredSteps }) => ignored.inc(ignoredSteps),
   }
+}
+
+/**
+ * Of an erasure, the first copy is the fence. An answer that comes again must not undo a later one. An unmatched one changes no offer that
+ * would show that it was counted, so its copies are dropped at any time: a restored evaluator publishes it again, however old it is.
+ */
+function idempotencyOf(fact: AnyFormFact) {
+  if (fact.type === 'QueueErased') return { id: fact.id, receivedMs: Infinity }
+  if (fact.type !== 'FormAnswered') return undefined
+  return { id: fact.id, receivedMs: fact.outcome === 'unmatched' ? Infinity : Date.parse(fact.at) }
+}
+
+/** Returns the offer of a step. Without it, the step is ignored: the record that queued the form is a dead letter, or an erasure has passed. */
+function offerOfStep(draft: Draft, fact: OfferFact): Offer | undefined {
+  const offer = offerNamed(draft, fact)
+  if (!offer) draft.ignoredSteps += 1
+  return offer
 }
 
 function evolveQueued(draft: Draft, record: Recorded<AnyFormFact<'FormQueued'>>): void {
@@ -45,14 +65,14 @@ function evolveQueued(draft: Draft, record: Recorded<AnyFormFact<'FormQueued'>>)
 }
 
 function evolveDelivered(draft: Draft, record: Recorded<AnyFormFact<'FormDelivered'>>): void {
-  const offer = offerNamed(draft, record.fact)
+  const offer = offerOfStep(draft, record.fact)
   if (!offer || offer.deliveredAt !== null) return
   putOffer(draft, deliver(offer, record.fact), record.partition)
   addStep(draft, record, 'delivered', record.fact)
 }
 
 function evolveExpired(draft: Draft, record: Recorded<AnyFormFact<'FormExpired'>>): void {
-  const offer = offerNamed(draft, record.fact)
+  const offer = offerOfStep(draft, record.fact)
   if (!offer || offer.expiredAt !== null) return
   putOffer(draft, { ...offer, expiredAt: record.fact.at }, record.partition)
   addStep(draft, record, 'expired', { environment: offer.environment })
@@ -61,7 +81,7 @@ function evolveExpired(draft: Draft, record: Recorded<AnyFormFact<'FormExpired'>
 function evolveAnswered(draft: Draft, record: Recorded<AnyFormFact<'FormAnswered'>>): void {
   const { fact, partition } = record
   if (fact.outcome === 'unmatched') addStep(draft, record, 'unmatched', fact)
-  const before = fact.outcome === 'recorded' ? offerNamed(draft, fact) : undefined
+  const before = fact.outcome === 'recorded' ? offerOfStep(draft, fact) : undefined
   if (!before || before.endedAt !== null) return
   const after = answer(before, fact)
   putOffer(draft, after, partition)

@@ -53,7 +53,7 @@ const KEY = 'organization, project, form_id, environment, day, language, element
 
 /**
  * Moves the counts of erased users, whose answers no replay can read again. It reads the counts of their offers, not the answers,
- * however long these are.
+ * however long these are. Both tables lock their rows by key, as all statements do.
  */
 function moveCounts(erased: readonly ErasedUser[]): readonly Sql[] {
   if (erased.length === 0) return []
@@ -70,20 +70,16 @@ function moveCounts(erased: readonly ErasedUser[]): readonly Sql[] {
       WHERE own.started_at IS NOT NULL
       GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
     ),
-    kept AS (
-      INSERT INTO erased_element_days AS known (${raw(KEY)}, count)
-      SELECT ${raw(KEY)}, count FROM moved ORDER BY ${raw(KEY)}
-      ON CONFLICT (${raw(KEY)}) DO UPDATE SET count = known.count + excluded.count
-    )
-    UPDATE element_days AS own SET count = own.count - moved.count FROM moved
-    WHERE (${raw(columnsOf('own'))}) = (${raw(columnsOf('moved'))})`,
+    kept AS (${addMoved('erased_element_days', 'count')})
+    ${addMoved('element_days', '-count')}`,
   ]
 }
 
-function columnsOf(row: string): string {
-  return KEY.split(', ')
-    .map((column) => `${row}.${column}`)
-    .join(', ')
+function addMoved(table: string, count: string): Sql {
+  return sql`
+    INSERT INTO ${raw(table)} AS known (${raw(KEY)}, count)
+    SELECT ${raw(KEY)}, ${raw(count)} FROM moved ORDER BY ${raw(KEY)}
+    ON CONFLICT (${raw(KEY)}) DO UPDATE SET count = known.count + excluded.count`
 }
 
 /** Otherwise the rows would depend on how the log was cut into batches. */

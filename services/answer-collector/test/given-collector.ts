@@ -1,7 +1,7 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { createPartitionFold, type FoldMode, type UserKeys } from '@nextvisit/consumer'
+import { createPartitionFold, type FoldMode, offlineParts, type UserKeys } from '@nextvisit/consumer'
 import type { FormFact } from '@nextvisit/contracts'
-import { type CommitDb, type Db, openCommitDb, raw, sql } from '@nextvisit/database'
+import { type CommitDb, type CommitDbOptions, type Db, openCommitDb, raw, sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
 import {
   batchOf,
@@ -11,7 +11,7 @@ import {
   storeTestKeys,
   type TestDatabase,
 } from '@nextvisit/testing'
-import { afterAll, beforeAll, beforeEach, expect, inject } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished } from 'vitest'
 import { answerCollector } from '../src/consumer.ts'
 import { createProjection } from '../src/projection.ts'
 
@@ -31,9 +31,11 @@ interface FoldOptions {
 export function givenCollector() {
   let database: TestDatabase
   let db: CommitDb
+  const openDb = (own: Partial<CommitDbOptions> = {}) =>
+    openCommitDb({ url: database.url, schema: answerCollector.schema, applicationName: 'spec', ...own })
   beforeAll(async () => {
     database = await createTestDatabase(inject('databaseUrl'), answerCollector)
-    db = openCommitDb({ url: database.url, schema: answerCollector.schema, applicationName: 'spec' })
+    db = openDb()
   })
   beforeEach(() => empty())
   afterAll(async () => {
@@ -46,8 +48,8 @@ export function givenCollector() {
     await db.$executeRaw(raw(`TRUNCATE ${[...TABLES, ...core].join(', ')}`))
   }
 
-  /** Folds all records of a partition, from offset 0. */
-  async function foldRecords(records: readonly FetchedRecord[], options: FoldOptions = {}): Promise<void> {
+  /** Folds all records of a partition, from offset 0. Returns the number of ignored steps. */
+  async function foldRecords(records: readonly FetchedRecord[], options: FoldOptions = {}): Promise<number> {
     const {
       sizes = [records.length],
       userKeys = storedTestKeys('answer-collector'),
@@ -55,7 +57,8 @@ export function givenCollector() {
       partition = 0,
     } = options
     const place = { topic: 'form-events', partition, catalog: staticCatalog([]), serviceVersion: 'test', mode }
-    const fold = createPartitionFold({ projection: createProjection(), db, userKeys, ...place })
+    const parts = offlineParts(async () => 1)
+    const fold = createPartitionFold({ projection: createProjection(parts), db, userKeys, ...place })
     await fold.open()
     for (let from = Number(fold.checkpoint().nextOffset), nth = 0; from < records.length; nth++) {
       const to = Math.min(records.length, from + (sizes[nth % sizes.length] ?? 1))
@@ -63,16 +66,26 @@ export function givenCollector() {
       // An erasure may have cut the batch.
       from = Number(fold.checkpoint().nextOffset)
     }
+    const ignored = await parts.metrics.getSingleMetric('ignored_form_steps_total')?.get()
+    return ignored?.values[0]?.value ?? 0
+  }
+
+  /** Opens the one connection of another process, until the test ends. */
+  function connectOnce(): CommitDb {
+    const other = openDb({ maxConnections: 1 })
+    onTestFinished(() => other.$disconnect())
+    return other
   }
 
   return {
     db: () => db,
+    connectOnce,
     empty,
     foldRecords,
     /** Folds facts of a partition, with a stored key of each user. */
     fold: async (facts: readonly FormFact[], options: FoldOptions = {}) => {
       await storeTestKeys(db, facts)
-      await foldRecords(factsAsRecords(facts, { topic: 'form-events', partition: options.partition ?? 0 }), options)
+      return foldRecords(factsAsRecords(facts, { topic: 'form-events', partition: options.partition ?? 0 }), options)
     },
   }
 }

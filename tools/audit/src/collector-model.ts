@@ -61,6 +61,7 @@ export function createCollectorModel(): CollectorModel {
   const erasures = new Map<string, QueueErased>()
   let isRepeat = createRepeatCheck()
   let repeatedErasures = new Set<string>()
+  let unmatched = new Set<string>()
   const unordered = new Set<string>()
 
   const funnels = createCounter()
@@ -141,6 +142,14 @@ export function createCollectorModel(): CollectorModel {
     return (fact.causeOffset ?? Infinity) < (erasure.causeOffset ?? -Infinity)
   }
 
+  /** Returns whether an answer was folded before. Copies of an unmatched one are dropped at any time. */
+  const isCopy = ({ id, outcome, at }: FormAnswered, partition: number): boolean => {
+    if (unmatched.has(id)) return true
+    if (outcome !== 'unmatched') return isRepeat(partition, id, Date.parse(at))
+    unmatched.add(id)
+    return false
+  }
+
   const isOfUnknown = (key: string): boolean => unknownForms.has(key.split('/', 3).join('/'))
 
   return {
@@ -150,7 +159,7 @@ export function createCollectorModel(): CollectorModel {
         unordered.add(userKey(fact))
         unknownForms.add(`${fact.organization}/${fact.project}/${fact.formId}`)
       }
-      if (fact.type === 'FormAnswered' && isRepeat(how.partition, fact.id, Date.parse(fact.at))) return
+      if (fact.type === 'FormAnswered' && isCopy(fact, how.partition)) return
       if (isCovered(fact)) return
       if (fact.type === 'FormAnswered') return answer(fact, how)
       const before = offerOf(fact)
@@ -200,6 +209,7 @@ export function createCollectorModel(): CollectorModel {
       for (const each of [offers, erasures, unordered]) each.clear()
       isRepeat = createRepeatCheck()
       repeatedErasures = new Set()
+      unmatched = new Set()
     },
 
     compareShared: async ({ rows }, findings) => {

@@ -164,6 +164,16 @@ describe('the audit of the answer-collector', () => {
     expect(await audited([...ofAda, ...ofAda, score(1, 9)], ROWS)).toMatchObject({ findings: [], lag: 0 })
   })
 
+  it('counts an unmatched answer once, also if it comes again after days', async () => {
+    const stray = { ...score(2, 1), outcome: 'unmatched' }
+    const later = { ...score(2, 5 * 1_440), outcome: 'unmatched' }
+    const rows = {
+      funnels: [{ ...count('unmatched', PARTITION), count: 2 }],
+      funnel_days: [count(DAY, '', 'unmatched', PARTITION), count('2026-11-07', '', 'unmatched', PARTITION)],
+    }
+    expect((await audited([stray, later, stray, later], rows)).findings).toEqual([])
+  })
+
   it('finds a changed row in each table', async () => {
     const changed = (table: string, change: object) => ({
       ...WITH_BOB,
