@@ -80,14 +80,15 @@ export class NextvisitForm extends BaseElement {
   connectedCallback(): void {
     this.#takeEarlyProperties()
     this.#handleForms()
-    document.addEventListener('visibilitychange', this.#flushIfHidden)
-    addEventListener('pagehide', this.#flush)
+    // Before the listeners of the client, which then sends what it has.
+    document.addEventListener('visibilitychange', this.#flushIfHidden, true)
+    addEventListener('pagehide', this.#flush, true)
     this.#render()
   }
 
   disconnectedCallback(): void {
-    document.removeEventListener('visibilitychange', this.#flushIfHidden)
-    removeEventListener('pagehide', this.#flush)
+    document.removeEventListener('visibilitychange', this.#flushIfHidden, true)
+    removeEventListener('pagehide', this.#flush, true)
     this.#removeHandler?.()
     this.#flush()
   }

@@ -29,8 +29,7 @@ export function createBackoff(store: Store, pauses: Pauses): Backoff {
     const value = store.get(NAME) ?? ''
     const [, ms = 0, failures = 0] = value.split(' ').map(Number)
     const ageMs = ageOfKey(value)
-    // A negative age: the clock was set back.
-    return ageMs >= 0 && ageMs < ms + FORGOTTEN_AFTER_MS ? [ms - ageMs, failures] : [0, 0]
+    return ageMs < ms + FORGOTTEN_AFTER_MS ? [ms - ageMs, failures] : [0, 0]
   }
 
   const leftMs = () => read()[0]

@@ -4,8 +4,8 @@ import { isHidden } from './page.ts'
 import type { AnswersAnswer, Result, VisitAnswer } from './result.ts'
 import type { Queue } from './queue.ts'
 
-/** Names of stored forms. They are `<onPageDelay> <JSON>` under the key of the visit, so that a visit answered twice stores one. */
-const STORED = /^form:/
+/** Kind of stored forms. They are `<onPageDelay> <JSON>` under the key of the visit, so that a visit answered twice stores one. */
+const STORED = 'form:'
 
 /** The form to show. Without `content`, the page draws the form that it knows by its id. */
 export interface Form extends Offer {
@@ -55,7 +55,7 @@ export function createForms({ store, marks }: PageParts, answer: Queue['answer']
     if (!form) return
     for (const handle of handlers) {
       try {
-        const offer = JSON.parse(form.slice(form.indexOf(' '))) as Offer
+        const offer = JSON.parse(form.replace(/\S+/, '')) as Offer
         const ids = { ...offer, content: undefined }
         handle({ ...offer, feedbackId: offer.formId, answer: (given) => answer({ ...ids, ...given }) })
       } catch (error) {
@@ -72,7 +72,7 @@ export function createForms({ store, marks }: PageParts, answer: Queue['answer']
 
   return {
     keep: (visitKey, { nextFeedback, onPageDelay }) => {
-      if (nextFeedback) store.set(`form:${visitKey}`, `${onPageDelay} ${JSON.stringify(nextFeedback)}`)
+      if (nextFeedback) store.set(STORED + visitKey, `${onPageDelay} ${JSON.stringify(nextFeedback)}`)
       expect()
     },
     onForm: (handle) => {

@@ -2,7 +2,7 @@ import type { FormAnswer } from '@nextvisit/contracts/shown-form'
 import { createBackoff } from './backoff.ts'
 import { createForms, type FormHandler } from './forms.ts'
 import { createMarks } from './marks.ts'
-import { listen, watchNavigation } from './page.ts'
+import { isHidden, listen, watchNavigation } from './page.ts'
 import { createPauses } from './pauses.ts'
 import { createQueue, type Properties } from './queue.ts'
 import type { AnswersAnswer, Result, TrackAnswer, VisitAnswer } from './result.ts'
@@ -47,7 +47,8 @@ export interface Nextvisit {
   /** Records an event; it counts once, even if it is sent several times. Resolves to the gateway's answer. */
   readonly track: (eventName: string, properties?: Properties) => Promise<Result<TrackAnswer>>
   /**
-   * Sends answers to a form, such as one of an earlier page. The gateway gets answers in the order of the calls, each once.
+   * Sends answers to a form, such as one of an earlier page. The gateway gets answers in the order of the calls, each once. An
+   * answer replaces earlier partial ones to its offer that are not sent yet.
    * The answer in {@link Form} does the same for its form.
    */
   readonly answer: (answer: FormAnswer) => Promise<Result<AnswersAnswer>>
@@ -87,19 +88,24 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
         forms.pageBegan()
       }),
       listen(document, 'visibilitychange', () => {
+        // The last event of many pages: a phone ends a hidden page without another.
+        if (isHidden()) leave()
         visits.visitIfDue()
         forms.pageShown()
       }),
       listen(globalThis, 'pagehide', leave),
       // A page restored from the browser's cache.
       listen(globalThis, 'pageshow', (event) => {
-        if (!(event as PageTransitionEvent).persisted) return
-        void visits.visit()
-        forms.pageBegan()
+        if ((event as PageTransitionEvent).persisted) begin()
       }),
     ]
-    void visits.visit()
+    begin()
     queue.sendLeftovers()
+  }
+
+  /** Begins a page that is new, or restored. */
+  function begin(): void {
+    void visits.visit()
     forms.pageBegan()
   }
 

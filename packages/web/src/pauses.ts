@@ -1,7 +1,7 @@
 /** Interruptible pauses. */
 export interface Pauses {
-  /** Resolves after the time, or when all pauses are ended: then to the reason. */
-  readonly pause: (ms: number) => Promise<boolean>
+  /** Resolves after the time, with `until`, or when all pauses are ended: then to the reason. */
+  readonly pause: (ms: number, until?: Promise<false>) => Promise<boolean>
   /** Ends every pause at once. `isLeft`: because the page is left. */
   readonly endAll: (isLeft: boolean) => void
 }
@@ -9,7 +9,7 @@ export interface Pauses {
 export function createPauses(): Pauses {
   const running = new Set<(isLeft: boolean) => void>()
   return {
-    pause: (ms) =>
+    pause: (ms, until) =>
       new Promise((resolve) => {
         const end = (isLeft: boolean) => {
           clearTimeout(timer)
@@ -18,6 +18,8 @@ export function createPauses(): Pauses {
         }
         const timer = setTimeout(end, ms, false)
         running.add(end)
+        // Ends the timer, too.
+        void until?.then(end)
       }),
     endAll: (isLeft) => running.forEach((end) => end(isLeft)),
   }

@@ -17,7 +17,10 @@ export type Properties = Readonly<Record<string, Property>>
 export interface Queue {
   /** Sends an event. Never rejects. */
   readonly track: (eventName: string, properties?: Properties) => Promise<Result<TrackAnswer>>
-  /** Sends answers to a form, one request after the other. Never rejects. */
+  /**
+   * Sends answers to a form, one request after the other. Removes earlier partial answers to its offer, which are part of these.
+   * Never rejects.
+   */
   readonly answer: (answer: FormAnswer) => Promise<Result<AnswersAnswer>>
   /** Sends unanswered events and answers of earlier pages. */
   readonly sendLeftovers: () => void
@@ -26,22 +29,28 @@ export interface Queue {
 /** Creates the queue of a page. `identified` resolves once the user is identified. */
 export function createQueue(parts: Omit<PageParts, 'marks'>, identified: Promise<void>): Queue {
   const { user, send, backoff, store, pauses, isClosed } = parts
-  /** Stored names of the items that this page sends: their kind and key. */
-  const waiting = new Set<string>()
+  /** Number of items that this page sends. */
+  let waiting = 0
   /** Resolves once the last answer is sent. */
   let before: Promise<unknown> = Promise.resolve()
 
-  /** Sends an item until it is answered, under one key, so that the gateway counts it once. */
+  /**
+   * Sends an item until it is answered, under one key, so that the gateway counts it once. The name of answers ends with their
+   * offer and status.
+   */
   async function deliver<Answer>(name: string, item: string): Promise<Result<Answer>> {
-    const body = `${JSON.stringify(user).slice(0, -1)},${item.slice(1)}`
-    const [kind, key] = name.split(':') as [Kind, string]
-    waiting.add(name)
+    const [kind, key, offerId, status] = name.split(':') as [Kind, string, string, string]
+    for (const earlier of store.names('answers'))
+      if (earlier < name && earlier.endsWith(`:${offerId}:partial`)) store.take(earlier)
+    waiting += 1
     store.set(name, item)
     sweep()
-    const sending = sendInTurn<Answer>(kind, key, body, kind === 'event' ? identified : before)
-    if (kind !== 'event') before = sending
+    // By a later answer of any page, which the gateway may have: this one must not arrive after it.
+    const isReplaced = () => status === 'partial' && store.get(name) === undefined
+    const sending = sendInTurn<Answer>(kind, key, item, isReplaced)
+    if (offerId) before = sending
     const result = await sending
-    waiting.delete(name)
+    waiting -= 1
     if ((result as { readonly reason?: string }).reason !== 'closed') store.take(name)
     // Nobody awaits the result of what an earlier page left.
     // oxlint-disable-next-line no-console -- the only report
@@ -52,21 +61,22 @@ export function createQueue(parts: Omit<PageParts, 'marks'>, identified: Promise
   async function sendInTurn<Answer>(
     kind: Kind,
     key: string,
-    body: string,
-    turn: Promise<unknown>,
+    item: string,
+    isReplaced: () => boolean,
   ): Promise<Result<Answer>> {
-    // The clock may have been set back since.
-    const leftMs = () => MAX_AGES_MS[kind] - Math.abs(ageOfKey(key))
+    const body = `${JSON.stringify(user).slice(0, -1)},${item.slice(1)}`
+    const leftMs = () => MAX_AGES_MS[kind] - ageOfKey(key)
     let isReady = false
-    const ready = turn.then(() => !(isReady = true))
+    const ready = (kind === 'event' ? identified : before).then(() => !(isReady = true) as false)
     for (;;) {
       let isLeft = false
       // A page that is being left waits for nothing.
       // oxlint-disable-next-line no-unmodified-loop-condition -- `ready` sets it
       while (!isLeft && leftMs() > 0 && (!isReady || backoff.leftMs() > 0))
-        isLeft = await (isReady ? backoff.pause(leftMs()) : Promise.race([ready, pauses.pause(leftMs())]))
+        isLeft = await (isReady ? backoff.pause(leftMs()) : pauses.pause(leftMs(), ready))
       // Few of many waiting items try the gateway, so the age is checked before each attempt.
       if (leftMs() <= 0) return { outcome: 'unanswered', reason: 'unreachable' }
+      if (isReplaced()) return { outcome: 'unanswered', reason: 'replaced' }
       const route = kind === 'event' ? 'track-event' : kind
       const attempt = await send<Answer>({ route, body, key, keepalive: true })
       const isTooEarly = !isReady && (attempt as { readonly status?: number }).status === 404
@@ -75,23 +85,23 @@ export function createQueue(parts: Omit<PageParts, 'marks'>, identified: Promise
     }
   }
 
-  async function add<Answer>(kind: Kind, item: object): Promise<Result<Answer>> {
+  async function add<Answer>(kind: Kind, item: Partial<FormAnswer>): Promise<Result<Answer>> {
     if (isClosed()) return { outcome: 'unanswered', reason: 'closed' }
-    if (kind === 'event' && waiting.size >= MAX_WAITING) return { outcome: 'unanswered', reason: 'full' }
+    if (kind === 'event' && waiting >= MAX_WAITING) return { outcome: 'unanswered', reason: 'full' }
     try {
-      return await deliver(`${kind}:${createRequestKey()}`, toJson(item))
+      return await deliver([kind, createRequestKey(), item.offerId, item.status].join(':'), toJson(item))
     } catch (error) {
       return refusedBy(error)
     }
   }
 
   return {
-    track: (eventName, properties) => add('event', { eventName, properties }),
+    track: (eventName, properties) => add('event', { eventName, properties } as object),
     answer: (answer) => add('answers', answer),
     sendLeftovers: () => {
-      for (const name of store.names(/^(answers|event)/)) {
+      for (const name of [...store.names('answers'), ...store.names('event')]) {
         const item = store.get(name)
-        if (item !== undefined && !waiting.has(name)) void deliver(name, item)
+        if (item) void deliver(name, item)
       }
     },
   }

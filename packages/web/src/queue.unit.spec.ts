@@ -1,3 +1,4 @@
+import type { AnswerStatus } from '@nextvisit/contracts/shown-form'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createBackoff } from './backoff.ts'
 import { createPauses } from './pauses.ts'
@@ -8,6 +9,7 @@ import { createStore } from './store.ts'
 
 const HOUR_MS = 3_600_000
 const UNREACHABLE = { outcome: 'unanswered', reason: 'unreachable' }
+const REPLACED = { outcome: 'unanswered', reason: 'replaced' }
 
 afterEach(() => vi.unstubAllGlobals())
 
@@ -22,11 +24,11 @@ describe('an item of an earlier page', () => {
     vi.stubGlobal('document', { visibilityState: 'visible' })
     const { queue, store, sent } = givenPage()
     const key = `${Date.now() - ageMs}-1`
-    store.set(`${kind}:${key}`, '{"eventName":"Left"}')
+    store.set(`${kind}:${key}`, JSON.stringify(kind === 'event' ? { eventName: 'Left' } : answerOf(9)))
     store.set('retry', `${Date.now()} 30000 9`)
     queue.sendLeftovers()
     await vi.advanceTimersByTimeAsync(61_000)
-    expect(store.names(/^(answers|event)/)).toEqual([])
+    expect([...store.names('answers'), ...store.names('event')]).toEqual([])
     expect(sent).toEqual(Array.from({ length: attempts }, () => key))
     vi.useRealTimers()
   })
@@ -123,7 +125,7 @@ describe('an event or answer without an answer of the gateway', () => {
     const { queue, store } = givenPage()
     void queue.track('Left')
     void queue.answer(answerOf(9))
-    const values = store.names(/^/).map((name) => [name.split(':')[0], JSON.parse(store.get(name) ?? '')])
+    const values = store.names('').map((name) => [name.split(':')[0], JSON.parse(store.get(name) ?? '')])
     expect(values).toEqual([
       ['answers', answerOf(9)],
       ['event', { eventName: 'Left' }],
@@ -176,7 +178,7 @@ describe('answers', () => {
     await vi.advanceTimersByTimeAsync(400_000)
     expect(scores(next.bodies)).toEqual([1, 2, 3, 4, 5, 6, 7])
     expect(new Set(next.sent.slice(0, 6))).toEqual(new Set(left.sent))
-    expect(left.store.names(/^answers/)).toEqual([])
+    expect(left.store.names('answers')).toEqual([])
   })
 
   it('are all sent at once when the page is left', async () => {
@@ -189,6 +191,15 @@ describe('answers', () => {
     expect(new Set(sent).size).toBe(3)
   })
 
+  it('leave no timer behind once all are sent', async () => {
+    const { queue, recover } = givenPage(100)
+    recover()
+    const results = [1, 2, 3].map((score) => queue.answer(answerOf(score)))
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await Promise.all(results)).toMatchObject(results.map(() => ({ outcome: 'answered' })))
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   it('that are refused are removed and reported, and those after them are sent', async () => {
     const warned = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const refusal = { outcome: 'refused', status: 400, message: 'answers.score must be a whole number' } as const
@@ -198,7 +209,7 @@ describe('answers', () => {
     const results = [queue.answer(answerOf(99)), queue.answer(answerOf(1))]
     expect(await Promise.all(results)).toMatchObject([refusal, { outcome: 'answered' }])
     expect(scores(bodies)).toEqual([99, 1])
-    expect(store.names(/^answers/)).toEqual([])
+    expect(store.names('answers')).toEqual([])
     expect(warned.mock.calls).toEqual([['Nextvisit', refusal]])
   })
 
@@ -210,6 +221,64 @@ describe('answers', () => {
     recover()
     await vi.advanceTimersByTimeAsync(10_000)
     expect(await answered).toMatchObject({ outcome: 'answered' })
+  })
+
+  it('that wait are replaced by later ones to their offer, also when the page is left', async () => {
+    const { queue, pauses, store, bodies } = givenPage()
+    const results = [
+      queue.answer(answerOf(1, 'a')),
+      queue.answer(answerOf(2, 'b')),
+      queue.answer(answerOf(3, 'a')),
+      queue.answer(answerOf(4, 'a')),
+    ]
+    expect(store.names('answers').map((name) => JSON.parse(store.get(name) ?? '') as object)).toEqual([
+      answerOf(2, 'b'),
+      answerOf(4, 'a'),
+    ])
+    pauses.endAll(true)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(scores(bodies).toSorted()).toEqual([2, 4])
+    expect(await Promise.all([results[0], results[2]])).toEqual([REPLACED, REPLACED])
+  })
+
+  it('in flight are not sent again after a later one to their offer', async () => {
+    const { queue, pauses, bodies, recover } = givenPage(100)
+    const first = queue.answer(answerOf(1, 'a'))
+    await vi.advanceTimersByTimeAsync(50)
+    const second = queue.answer(answerOf(2, 'a'))
+    pauses.endAll(true)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(scores(bodies)).toEqual([1, 2])
+    await vi.advanceTimersByTimeAsync(70)
+    recover()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await Promise.all([first, second])).toMatchObject([REPLACED, { outcome: 'answered' }])
+    expect(scores(bodies).slice(2)).not.toContain(1)
+  })
+
+  it('of a tab are not sent by another one that found them, once a later one to their offer is given', async () => {
+    const tab = givenPage()
+    void tab.queue.answer(answerOf(1, 'a'))
+    await vi.advanceTimersByTimeAsync(100)
+    const other = givenPage(0, tab.store)
+    other.queue.sendLeftovers()
+    tab.recover()
+    other.recover()
+    const finished = tab.queue.answer(answerOf(2, 'a', 'finished'))
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await finished).toMatchObject({ outcome: 'answered' })
+    expect(scores(other.bodies)).not.toContain(1)
+  })
+
+  it.each(['finished', 'dismissed'] as const)('that ended a form as %s are not replaced', async (status) => {
+    const { queue, store, bodies, recover } = givenPage(100)
+    recover()
+    void queue.answer(answerOf(1, 'a'))
+    void queue.answer(answerOf(2, 'a', status))
+    void queue.answer(answerOf(3, 'a'))
+    expect(store.names('answers')).toHaveLength(2)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(scores(bodies)).toEqual([2, 3])
   })
 
   it('with a value that is not JSON are refused, naming it', async () => {
@@ -224,8 +293,9 @@ function scores(bodies: readonly { readonly answers?: { readonly score?: number 
   return bodies.map(({ answers }) => answers?.score)
 }
 
-function answerOf(score: number) {
-  return { offerId: 'o', formId: 'nps', revision: 3, answers: { score }, status: 'partial' } as const
+/** Returns a partial answer to an offer of its own, or to the given one. */
+function answerOf(score: number, offerId = `offer-${score}`, status: AnswerStatus = 'partial') {
+  return { offerId, formId: 'nps', revision: 3, answers: { score }, status }
 }
 
 type Response =

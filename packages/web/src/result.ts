@@ -11,8 +11,9 @@ export type Result<Answer> =
  * `unreachable`: the gateway gave no final answer while the request was tried.
  * `closed`: `close()` was called, or there is no page.
  * `full`: 100 events and answers are already waiting. Answers are never refused for this.
+ * `replaced`: a later answer to the offer was given before this partial one was sent, or reached the gateway.
  */
-export type UnansweredReason = 'unreachable' | 'closed' | 'full'
+export type UnansweredReason = 'unreachable' | 'closed' | 'full' | 'replaced'
 
 /** Returns the outcome of a request that is not JSON. */
 export function refusedBy(error: unknown): {

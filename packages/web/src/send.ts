@@ -49,7 +49,10 @@ export function createRequestKey(): string {
   return `${(lastMs = Math.max(lastMs + 1, Date.now()))}-${crypto.getRandomValues(new Uint32Array(4)).join('')}`
 }
 
-/** Returns the age of a key in ms by this browser's clock. A key without a time is as old as 1970. */
+/**
+ * Returns the age of a key in ms by this browser's clock, or the time until then: the clock may have been set back since. A key
+ * without a time is as old as 1970.
+ */
 export function ageOfKey(key: string): number {
-  return Date.now() - (Number.parseInt(key, 10) || 0)
+  return Math.abs(Date.now() - (Number.parseInt(key, 10) || 0))
 }

@@ -5,14 +5,15 @@ export interface Store {
   readonly set: (name: string, value: string) => boolean
   /** Removes a value and returns it. */
   readonly take: (name: string) => string | undefined
-  /** Returns the matching names, in order. */
-  readonly names: (pattern: RegExp) => readonly string[]
+  /** Returns the names that begin with this kind, in order. */
+  readonly names: (kind: string) => readonly string[]
 }
 
 /** Creates a store of values under this prefix. */
 export function createStore(prefix: string): Store {
+  /** By name with the prefix, as in `localStorage`. */
   const memory = new Map<string, string>()
-  const get = (name: string) => attempt((storage) => storage.getItem(prefix + name)) ?? memory.get(name)
+  const get = (name: string) => attempt((storage) => storage.getItem(prefix + name)) ?? memory.get(prefix + name)
   return {
     get,
     set: (name, value) => {
@@ -20,20 +21,19 @@ export function createStore(prefix: string): Store {
         storage.setItem(prefix + name, value)
         return true
       })
-      if (!isKept) memory.set(name, value)
+      if (!isKept) memory.set(prefix + name, value)
       return !!isKept
     },
     take: (name) => {
       const value = get(name)
       attempt((storage) => storage.removeItem(prefix + name))
-      memory.delete(name)
+      memory.delete(prefix + name)
       return value
     },
-    names: (pattern) => {
-      const kept = attempt((storage) => Object.keys(storage)) ?? []
-      const all = [...memory.keys(), ...kept.flatMap((key) => (key.startsWith(prefix) ? key.slice(prefix.length) : []))]
-      return all.filter((name) => pattern.test(name)).toSorted()
-    },
+    names: (kind) =>
+      [...memory.keys(), ...(attempt((storage) => Object.keys(storage)) ?? [])]
+        .flatMap((key) => (key.startsWith(prefix + kind) ? key.slice(prefix.length) : []))
+        .toSorted(),
   }
 }
 

@@ -2,7 +2,10 @@ import { ageOfKey } from './send.ts'
 import { attempt } from './store.ts'
 
 const HOUR_MS = 3_600_000
-/** Maximum age in ms of the stored values of any user, by kind. Below that of timers, 24 days, for what is sent again. */
+/**
+ * Maximum age in ms of the stored values of any user, by kind. Below that of timers, 24 days, for what is sent again. The first
+ * kinds get room first: forms are large, and only the browser has answers and events.
+ */
 export const MAX_AGES_MS = {
   // Below the 24 h for which the gateway's log knows keys: an older answer that is sent again would count as a new one.
   answers: 23 * HOUR_MS,
@@ -16,8 +19,6 @@ export const MAX_AGES_MS = {
 const MAX_VALUES = 100
 /** Maximum size of all values, in characters. Pages of one site have about five million. */
 const MAX_CHARACTERS = 500_000
-/** Kind and, for answers, events and forms, key of a stored value. Keys begin with their time; so do the values without a key. */
-const NAME = /^nextvisit:[^:]*:(answers|event|form|retry|visit):?(.*)/
 
 /**
  * Removes stored values of all users that are too old, and the oldest ones that are too many: a user may never return. A value
@@ -25,21 +26,19 @@ const NAME = /^nextvisit:[^:]*:(answers|event|form|retry|visit):?(.*)/
  */
 export function sweep(): void {
   attempt((storage) => {
-    const found = Object.keys(storage).flatMap((name) => {
-      const [, kind, key] = NAME.exec(name) ?? []
-      const value = storage.getItem(name) ?? ''
-      // The clock may have been set back since.
-      const ageMs = Math.abs(ageOfKey(key || value))
-      return kind ? [{ name, kind: kind as keyof typeof MAX_AGES_MS, size: name.length + value.length, ageMs }] : []
-    })
-    const room: Record<string, number> = {}
     let characters = MAX_CHARACTERS
-    for (const { name, kind, size, ageMs } of found.toSorted((one, other) => one.ageMs - other.ageMs)) {
-      const values = (room[kind] ?? MAX_VALUES) - 1
-      if (ageMs < MAX_AGES_MS[kind] && values >= 0 && size <= characters) {
-        room[kind] = values
-        characters -= size
-      } else storage.removeItem(name)
+    for (const [kind, maxAgeMs] of Object.entries(MAX_AGES_MS)) {
+      let values = MAX_VALUES
+      const found = Object.keys(storage).flatMap((name) => {
+        const [product, , ofKind, key] = name.split(':')
+        if (product !== 'nextvisit' || ofKind !== kind) return []
+        const value = storage.getItem(name) ?? ''
+        // Keys begin with their time, and so do the values without a key.
+        return { name, size: name.length + value.length, ageMs: ageOfKey(key || value) }
+      })
+      for (const { name, size, ageMs } of found.toSorted((one, other) => one.ageMs - other.ageMs))
+        if (ageMs < maxAgeMs && size <= characters && values-- > 0) characters -= size
+        else storage.removeItem(name)
     }
   })
 }

@@ -21,6 +21,8 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
+const keyOf = (ageMs: number) => `${NOW - ageMs}-1`
+
 /** Stores an event of a user, and returns its name. */
 function givenEvent(user: string, ageMs: number, characters = 100): string {
   const name = `event:${NOW - ageMs}-${Math.random()}`
@@ -68,6 +70,17 @@ describe('stored values', () => {
     const left = Object.keys(stored)
     expect(new Set(left)).toEqual(new Set(large.slice(0, left.length)))
     expect(left).toHaveLength(15)
+  })
+
+  it('that the gateway lacks get room first: answers, then events, then what visits need, then forms', () => {
+    const store = createStore('nextvisit:user:')
+    store.set('visit', keyOf(3_000))
+    store.set(`event:${keyOf(2_000)}`, 'x'.repeat(200_000))
+    store.set(`answers:${keyOf(4_000)}`, 'x'.repeat(230_000))
+    for (const ageMs of [0, 1_000, 5_000]) store.set(`form:${keyOf(ageMs)}`, 'x'.repeat(65_000))
+    sweep()
+    const left = Object.keys(stored).map((name) => name.replace('nextvisit:user:', ''))
+    expect(left).toEqual(['visit', `event:${keyOf(2_000)}`, `answers:${keyOf(4_000)}`, `form:${keyOf(0)}`])
   })
 
   it('of another application are left alone, and unreadable ones are removed', () => {

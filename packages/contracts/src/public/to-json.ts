@@ -31,18 +31,14 @@ function check(value: unknown, path: string, parents: readonly unknown[]): void 
   for (const name of Object.keys(isArray ? [...(value as unknown[])] : members)) {
     const memberPath = isArray ? `${path}[${name}]` : path ? `${path}.${name}` : name
     if (LONE_SURROGATE.test(name)) must('be named in well-formed Unicode', memberPath)
-    const given = members[name]
-    const member = hasToJson(given) ? given.toJSON(name) : given
+    const given = members[name] as { readonly toJSON?: (name: string) => unknown } | null | undefined
+    const member = typeof given?.toJSON === 'function' ? given.toJSON(name) : given
     if (member === null && kindOf(given) === 'Date') must('be a valid date', memberPath)
     if (member !== undefined || isArray) check(member, memberPath, [...parents, value])
   }
 }
 
-function hasToJson(value: unknown): value is { readonly toJSON: (name: string) => unknown } {
-  return typeof (value as { readonly toJSON?: unknown } | null | undefined)?.toJSON === 'function'
-}
-
 /** Returns the kind of a value, such as Array, Map or Date, in any realm. */
 function kindOf(value: unknown): string {
-  return Object.prototype.toString.call(value).slice(8, -1)
+  return {}.toString.call(value).slice(8, -1)
 }
