@@ -1,9 +1,12 @@
+import type { Page } from '@nextvisit/testing/browser'
 import { describe, expect, it } from 'vitest'
 import { eventually, isReady, readUserEvents } from '@nextvisit/testing/black-box'
+import { type Answers, countsIn, countsOf } from './answer-counts.ts'
 import { callerOf } from './call.ts'
 import { faultsOf, WCAG_22 } from './console-pages.ts'
-import { product } from './product.ts'
-import { type Display, PATIENTLY, type ShopPage, type ShopProfile, type ShopProject } from './shop-page.ts'
+import { applyWorkspaceFile, organizationOf, product } from './product.ts'
+import { type Display, PATIENTLY, see, type ShopPage, type ShopProfile, type ShopProject } from './shop-page.ts'
+import { createStackCommands } from './stack-commands.ts'
 
 const ANSWERS = '**/v2/sdk/answers'
 const MINUTE_MS = 60_000
@@ -16,13 +19,31 @@ interface Respondents {
   readonly profileOf: (project: ShopProject, display?: Display) => Promise<ShopProfile>
 }
 
-/** The form of a shop, the keys that answer it, and the answers that they give. */
+/** The form of each shop. */
+const FORMS = {
+  BOOKS: 'nps',
+  FLOWERS: 'delivery',
+  MUSIC: 'plan',
+  GAMES: 'places',
+  TOOLS: 'missing',
+  PAPERS: 'articles',
+}
+type AskingShop = keyof typeof FORMS
+
+/** An answered form, as `GET /v2/admin/forms/{formId}/answers` lists it. */
+interface Listed {
+  readonly userName: string
+  readonly revision: number
+  readonly answers: Answers
+}
+
+/** The keys that answer the form of a shop, and the answers that they give. */
 const SHOPS: readonly (readonly [
-  shop: ShopProject,
+  shop: AskingShop,
   locale: string,
   place: Display['place'],
   keys: string,
-  answers: object,
+  answers: Answers,
 ])[] = [
   ['BOOKS', 'en-GB', 'popover', 'Tab Tab Space ArrowDown ArrowDown Tab "Slow" Tab Enter', { score: 2, reason: 'Slow' }],
   ['BOOKS', 'de-CH', 'inline', 'Tab Space Tab "Träge" Tab Enter', { score: 0, reason: 'Träge' }],
@@ -32,31 +53,49 @@ const SHOPS: readonly (readonly [
   ['TOOLS', 'en-GB', 'inline', 'Tab "Grüße 🚀" Tab Enter', { missing: 'Grüße 🚀' }],
 ]
 
-/** Tests answers from the keyboard to the log: the example with @nextvisit/web and @nextvisit/web-form. */
+/** Tests answers from the keyboard to the results: the example with @nextvisit/web and @nextvisit/web-form. */
 export function describeAnswersGiven({ userName, profileOf }: Respondents): void {
-  /** Queues the form of a shop for the user, and opens a page that shows it. */
-  async function openForm(project: ShopProject, display?: Display) {
-    const { identify, track } = callerOf(`${project}_ADMIN_P`)
+  /** Forms that were shown, and answers that finished one, of all tests. */
+  const shown: AskingShop[] = []
+  const given: { readonly shop: AskingShop; readonly userName: string; readonly answers: Answers }[] = []
+
+  /** Queues the form of a shop for the user. */
+  async function queueForm(shop: AskingShop): Promise<void> {
+    const { identify, track } = callerOf(`${shop}_ADMIN_P`)
     await identify({ userName: userName() })
     const { body } = await track({ userName: userName(), eventName: 'Checkout Completed' })
     expect(body).toMatchObject({ formsQueued: 1 })
-    const profile = await profileOf(project, display)
-    const shopPage = await profile.open()
+  }
+
+  /** Opens a page that shows the form of a shop. */
+  async function showForm(shop: AskingShop, open: ShopProfile['open']) {
+    await queueForm(shop)
+    const shopPage = await open()
     await shopPage.page.locator('nextvisit-form form').waitFor()
-    return { ...profile, shopPage, page: shopPage.page }
+    shown.push(shop)
+    return { shopPage, page: shopPage.page }
   }
 
-  /** Returns the answers of the user in the log, each once: a repeat under the same key has the same id. */
-  async function answersOf(): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const records = await readUserEvents(product())
-    const own = records.filter(({ value }) => value['type'] === 'AnswerGiven' && value['userName'] === userName())
-    return [...new Map(own.map(({ value }) => [value['id'], value])).values()]
+  async function openForm(shop: AskingShop, display?: Display) {
+    const profile = await profileOf(shop, display)
+    return { ...profile, ...(await showForm(shop, profile.open)) }
   }
 
-  const endsOf = async () => (await answersOf()).filter(({ status }) => status !== 'partial')
-  /** Waits for the answer that ends the form, and expects no other. */
-  const expectOne = (answers: object) =>
-    expect.poll(endsOf, { ...PATIENTLY, interval: 200 }).toMatchObject([{ status: 'finished', answers }])
+  /** Lists the answers of the user by the admin route, newest first. */
+  async function answersTo(shop: AskingShop): Promise<readonly Listed[]> {
+    const { body } = await callerOf(`${shop}_ADMIN_P`).get(`/v2/admin/forms/${FORMS[shop]}/answers?limit=100`)
+    const { answers = [] } = body as { readonly answers?: readonly Listed[] }
+    return answers.filter((answer) => answer.userName === userName())
+  }
+
+  /** Waits for these finished answers of the user, newest first, and expects no other. */
+  async function expectAnswers(shop: AskingShop, all: readonly Answers[], besides: object = {}): Promise<void> {
+    const finished = all.map((answers): unknown => expect.objectContaining({ status: 'finished', answers, ...besides }))
+    await expect.poll(() => answersTo(shop), { timeout: 60_000, interval: 200 }).toEqual(finished)
+    given.push(...all.map((answers) => ({ shop, userName: userName(), answers })))
+  }
+
+  const expectOne = (answers: Answers) => expectAnswers('BOOKS', [answers])
 
   describe('answers', () => {
     it.each(SHOPS)('of %s in %s, %s, are given by keyboard alone, and axe finds nothing', async (...row) => {
@@ -71,8 +110,7 @@ export function describeAnswersGiven({ userName, profileOf }: Respondents): void
       }
       await page.getByText(locale.startsWith('de') ? 'Vielen Dank.' : 'Thank you.').waitFor()
       expect(await faultsOf(page, WCAG_22)).toEqual([])
-      await expectOne(answers)
-      expect((await answersOf()).at(-1)).toMatchObject({ language: locale.slice(0, 2) })
+      await expectAnswers(shop, [answers], { language: locale.slice(0, 2) })
     })
 
     it('go on after a reload in the middle, with one answer', async () => {
@@ -115,7 +153,7 @@ export function describeAnswersGiven({ userName, profileOf }: Respondents): void
       await finish(shopPage)
       await shopPage.pass(MINUTE_MS)
       await isThanked(shopPage)
-      expect(await answersOf()).toEqual([])
+      expect(await answersTo('BOOKS')).toEqual([])
       await context.setOffline(false)
       await shopPage.pass(MINUTE_MS)
       await expect.poll(() => storedBy(shopPage), PATIENTLY).toBe(0)
@@ -135,13 +173,56 @@ export function describeAnswersGiven({ userName, profileOf }: Respondents): void
       await expectOne({ score: 7 })
     })
 
-    it('reach the log once if the gateway is killed in between', { timeout: 120_000 }, async () => {
+    it('that wait for a request in flight are sent when the page is hidden', async () => {
+      const { context, page, shopPage } = await openForm('BOOKS')
+      const held = Promise.withResolvers<void>()
+      const isLetGo = Promise.withResolvers<void>()
+      await context.route(
+        ANSWERS,
+        async (route) => {
+          held.resolve()
+          await isLetGo.promise
+          await route.continue()
+        },
+        { times: 1 },
+      )
+      await choose(shopPage, '3')
+      await held.promise
+      await page.getByRole('textbox').fill('Slow')
+      await page.keyboard.press('Tab')
+      await shopPage.run(see('hidden'))
+      const answered = () => shopPage.requests.filter((route) => route === 'answers').length
+      await expect.poll(answered, { timeout: 5_000 }).toBe(2)
+      isLetGo.resolve()
+      await finish(shopPage)
+      await isThanked(shopPage)
+      await expectOne({ score: 3, reason: 'Slow' })
+    })
+
+    it('before and after an edit of the form are kept, each with its revision', { timeout: 120_000 }, async () => {
+      const { open, page } = await openForm('PAPERS')
+      const organization = await organizationOf('edited')
+      await applyWorkspaceFile(
+        `organizations:\n${organization.replace('elements:\n', (line) => `${line}                - { id: stars, type: rating, scale: 5 }\n`)}`,
+      )
+      const { page: second } = await showForm('PAPERS', open)
+      await page.getByRole('checkbox').check()
+      await finishOn(page)
+      await second.getByRole('radio', { name: '4' }).check()
+      await second.getByRole('checkbox').check()
+      await finishOn(second)
+      await expectAnswers('PAPERS', [{ stars: 4, contact: true }, { contact: true }])
+      const [young, old] = await answersTo('PAPERS')
+      expect(young?.revision).toBeGreaterThan(old?.revision ?? Infinity)
+    })
+
+    it('count once if the gateway and the collector are killed in between', { timeout: 120_000 }, async () => {
       const { context, shopPage } = await openForm('BOOKS')
       await context.route(
         ANSWERS,
         async (route) => {
           const sent = route.fetch().catch(() => undefined)
-          product().kill('gateway', 'SIGKILL')
+          for (const name of ['gateway', 'answer-collector']) product().kill(name, 'SIGKILL')
           await sent
           await route.abort()
         },
@@ -165,11 +246,39 @@ export function describeAnswersGiven({ userName, profileOf }: Respondents): void
       expect((await warned).text()).toContain('formId')
       await expect.poll(() => storedBy(shopPage), PATIENTLY).toBe(0)
     })
+
+    it('equal the results, ended each form once, and the audit reports no difference', async () => {
+      for (const shop of new Set(shown)) {
+        const own = given.filter((answer) => answer.shop === shop)
+        const [delivered, finished] = [shown.filter((one) => one === shop).length, own.length]
+        const readResults = async () =>
+          (await callerOf(`${shop}_ADMIN_P`).get(`/v2/admin/forms/${FORMS[shop]}/results`)).body
+        await expect.poll(readResults, PATIENTLY).toMatchObject({
+          funnel: { queued: delivered, delivered, started: finished, finished, dismissed: 0, expired: 0 },
+          responseRate: finished / delivered,
+          unmatched: 0,
+        })
+        expect(countsIn(await readResults())).toEqual(countsOf(own.map(({ answers }) => answers)))
+      }
+
+      const facts = await readUserEvents(product())
+      const ends = facts.filter(({ value }) => value['type'] === 'AnswerGiven' && value['status'] !== 'partial')
+      // A repeat under the same key has the same id.
+      const ended = [...new Map(ends.map(({ value }) => [value['id'], value['userName']])).values()]
+      const users = new Set(given.map((answer) => answer.userName))
+      expect(ended.filter((name) => users.has(String(name))).toSorted()).toEqual(
+        given.map((answer) => answer.userName).toSorted(),
+      )
+
+      const { nextvisit } = createStackCommands(product)
+      expect(await nextvisit('audit')).toMatchObject({ exitCode: 0 })
+    })
   })
 }
 
 const choose = ({ page }: ShopPage, score: string) => page.getByRole('radio', { name: score, exact: true }).check()
-const finish = ({ page }: ShopPage) => page.getByRole('button', { name: 'Send' }).click()
+const finishOn = (page: Page) => page.getByRole('button', { name: 'Send' }).click()
+const finish = ({ page }: ShopPage) => finishOn(page)
 const isThanked = ({ page }: ShopPage) => page.getByText('Thank you.').waitFor()
 /** Reads the number of stored answers, which the gateway does not have yet. */
 const storedBy = ({ run }: ShopPage) =>

@@ -43,6 +43,14 @@ export async function applyWorkspaceFile(text: string): Promise<void> {
   }
 }
 
+/** Returns an organization of the workspace file, as text. It may not use an anchor of another one. */
+export async function organizationOf(id: string): Promise<string> {
+  const [, ...organizations] = (await readFile(WORKSPACE_FILE, 'utf8')).split(/^(?=  - id: )/m)
+  const found = organizations.find((text) => text.startsWith(`  - id: ${id}\n`))
+  if (!found) throw new Error(`The workspace file has no organization ${id}`)
+  return found
+}
+
 /** Runs a command of `nextvisit` against the product, and returns its output. */
 export async function runNextvisit(...args: readonly string[]): Promise<string> {
   const env = { NEXTVISIT_DATA: product().dataDirectory }

@@ -23,7 +23,7 @@ export const ANY_REQUEST = 'fetch("/app.js").then(() => undefined)'
  * Projects of the fixture: `NEXT_PAGE` requests a visit at the next page, `DELAYED` shows its form after a delay. The others have a
  * form with content.
  */
-export type ShopProject = 'NEXT_PAGE' | 'DELAYED' | 'BOOKS' | 'FLOWERS' | 'MUSIC' | 'GAMES' | 'TOOLS'
+export type ShopProject = 'NEXT_PAGE' | 'DELAYED' | 'BOOKS' | 'FLOWERS' | 'MUSIC' | 'GAMES' | 'TOOLS' | 'PAPERS'
 
 /** How a page shows forms with content. */
 export interface Display {
