@@ -171,6 +171,17 @@ describe('an erasure', () => {
     expect(await given.db().$queryRaw(sql`SELECT FROM element_days`)).toEqual([])
   })
 
+  it('is named beside the answers of a user who returned', async () => {
+    const erasure = queueErased({ causeOffset: 3 })
+    const back = { queuedId: randomUUID(), causeOffset: 4 }
+    await given.fold([...facts, erasure, formQueued(back), formAnswered(score(7, { offerId: back.queuedId }))])
+    expect(await readAnswers()).toMatchObject([
+      { answers: { score: 7 }, erasedUntil: erasure.keysUntil },
+      { answers: { score: 4 } },
+    ])
+    expect((await readAnswers())[1]).not.toHaveProperty('erasedUntil')
+  })
+
   it('hides a second copy of a form that was queued before it', async () => {
     const queued = formQueued({ causeOffset: 7 })
     const erasure = queueErased({ causeOffset: 8 })

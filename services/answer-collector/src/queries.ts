@@ -149,6 +149,13 @@ export async function readFormDays(db: Db, query: FormDaysQuery): Promise<FormDa
   const valuesOf = Map.groupBy(values, ({ day }) => day)
   return [...new Set([...stepsOf.keys(), ...valuesOf.keys()])].toSorted().map((day) => {
     const { funnel } = summaryOf(stepsOf.get(day) ?? [])
+interface Found {
+  /** Number of offers from the position on, up to one more than asked. */
+  readonly found: number
+  /** Of the last erasure of the user. */
+  readonly erasedUntil: Date | null
+}
+
     return {
       day,
       funnel: query.language === undefined ? funnel : ofLanguage(funnel),
@@ -165,8 +172,9 @@ export async function readFormAnswers(db: Db, query: FormAnswersQuery): Promise<
   const { organization, project, formId, environment, limit, after } = query
   const [startedAt, id] = after?.split('_') ?? []
   const isAfter = startedAt && id ? sql`(started_at, id) < (${startedAt}::timestamptz, ${id}::uuid)` : sql`TRUE`
-  const rows = await db.$queryRaw<(RowOf<typeof offers> & { readonly found: number })[]>(sql`
-    SELECT ${offers.columns}, found
+  const rows = await db.$queryRaw<(RowOf<typeof offers> & Found)[]>(sql`
+    SELECT ${offers.columns}, found, keys_until AS "erasedUntil"
+    LEFT JOIN erased_users USING (organization, project, user_id)
     FROM (
       SELECT organization, project, user_id, id, count(*) OVER ()::int AS found,
         sum(answer_bytes) OVER (ORDER BY started_at DESC, id DESC) - answer_bytes AS bytes_before
@@ -179,7 +187,10 @@ export async function readFormAnswers(db: Db, query: FormAnswersQuery): Promise<
     ) AS page
     JOIN offers USING (organization, project, user_id, id)
     WHERE bytes_before < ${MAX_PAGE_BYTES} ORDER BY started_at DESC, id DESC LIMIT ${limit}`)
-  const answers = rows.map((row) => answerOf(offers.parse(row)))
+  const answers = rows.map((row) => ({
+    ...answerOf(offers.parse(row)),
+    ...(row.erasedUntil && { erasedUntil: row.erasedUntil.toISOString() }),
+  }))
   const last = answers.at(-1)
   const isLast = !last || answers.length === rows[0]?.found
   return { answers, next: isLast ? null : `${last.startedAt}_${last.offerId}` }

@@ -209,7 +209,7 @@ export function createGateway(parts: GatewayParts) {
     /** Calls that other services may make. */
     internalRoutes: serveCalls(gatewayCalls, {
       ...answerRefusals(refusalStore),
-      ...answerErasures({ requestErasure, liftSuppression, readSuppressions }),
+      ...answerErasures({ requestErasure, liftSuppression, readSuppressions, view: erasures }),
     }),
     userEvents,
     replies,

@@ -91,7 +91,11 @@ const FormAnswersQuery = z.object({
 })
 export type FormAnswersQuery = z.infer<typeof FormAnswersQuery>
 /** Without the names of users, which the user projector has. */
-const CollectedAnswer = FormAnswer.omit({ userName: true }).extend({ answers: Answers })
+const CollectedAnswer = FormAnswer.omit({ userName: true }).extend({
+  answers: Answers,
+  /** `keysUntil` of the user's last erasure that the collector has folded: all offers of the user began later. Absent: none. */
+  erasedUntil: Instant.optional(),
+})
 export type CollectedAnswer = z.infer<typeof CollectedAnswer>
 const FormAnswersAnswer = z.object({ answers: z.array(CollectedAnswer), next: z.string().nullable(), ...staleFields })
 export type FormAnswersAnswer = z.infer<typeof FormAnswersAnswer>

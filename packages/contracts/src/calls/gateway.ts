@@ -52,6 +52,17 @@ const SuppressionsQuestion = z.object({
 /** `page`: null while the gateway, or the key of the hashes, is not ready. */
 const SuppressionsAnswer = z.object({ page: SuppressionsPage.nullable() })
 
+/** Maximum number of users in one question about erasures. */
+const MAX_ERASURES_KNOWN = 1_000
+const KnownErasuresQuestion = z.object({ ...projectFields, userIds: z.array(Uuid).max(MAX_ERASURES_KNOWN) })
+const KnownErasure = z.object({
+  isSuppressed: z.boolean(),
+  /** `keysUntil` of the last erasure. Absent: none within 8 days. */
+  keysUntil: Instant.optional(),
+})
+/** `users`: in the order of the question; null while the gateway has not read the erasures. */
+const KnownErasuresAnswer = z.object({ users: z.array(KnownErasure).nullable() })
+
 export const gatewayCalls = {
   readRefusals: defineCall({ path: '/internal/refusals/read', question: RefusalsQuery, answer: RefusalsAnswer }),
   /** Begins an erasure. Operators ask; `POST /v2/admin/erasures` does the same for keys. */
@@ -64,6 +75,12 @@ export const gatewayCalls = {
     path: '/internal/suppressions/read',
     question: SuppressionsQuestion,
     answer: SuppressionsAnswer,
+  }),
+  /** Reads the erasures that were requested for these users, also while other services lag. */
+  readKnownErasures: defineCall({
+    path: '/internal/erasures/known/read',
+    question: KnownErasuresQuestion,
+    answer: KnownErasuresAnswer,
   }),
   /** Ends the suppression of a user. */
   liftSuppression: defineCall({ path: '/internal/suppressions/lift', question: UserQuery, answer: LiftVerdict }),

@@ -71,11 +71,6 @@ export function keysUntilMsOf(fromMs: number, previousKeysUntilMs = Number.NEGAT
   return Math.max(fromMs, previousKeysUntilMs) + CLOCK_SKEW_MS
 }
 
-/** Returns the instant from which the last erasure of a user follows. */
-export function erasedFromMs(keysUntilMs: number): number {
-  return keysUntilMs - CLOCK_SKEW_MS
-}
-
 /** Returns the instant that a new key of a user must have, so that no erasure covers it. */
 export function newKeyTimeMs(nowMs: number, keysUntilMs = Number.NEGATIVE_INFINITY): number {
   return Math.max(nowMs, keysUntilMs + 1)

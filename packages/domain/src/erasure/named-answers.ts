@@ -1,5 +1,4 @@
 import type { CollectedAnswer, FormAnswer, NamedUser, ProjectRef, UserRef } from '@nextvisit/contracts'
-import { erasedFromMs } from './fence.ts'
 
 /** Erasures that the caller itself knows, also while services lag. */
 interface KnownErasures {
@@ -16,6 +15,9 @@ export function usersOfAnswers({ organization, project }: ProjectRef, answers: r
 /**
  * Adds the names of users to answers, and leaves out answers of erased users. `users`: {@link usersOfAnswers}; `named`: in
  * their order, as far as the user projector knows them.
+ *
+ * The fold of an erasure deletes the answers before it, and later ones are of a user who returned. So an answer is shown once its
+ * collector has folded the last erasure that anyone knows.
  */
 export function nameAnswers(
   answers: readonly CollectedAnswer[],
@@ -23,31 +25,26 @@ export function nameAnswers(
   named: readonly NamedUser[],
   erasures: KnownErasures,
 ): readonly FormAnswer[] {
-  const shown = new Map(
-    users.flatMap((user, index) =>
-      erasures.isSuppressed(user) ? [] : [[user.userId, named[index] ?? { userName: null }] as const],
-    ),
-  )
-  return answers.flatMap(({ answerId, userId, ...rest }) => {
-    const user = shown.get(userId)
-    const isShown = user && isAnswerShown(rest, user, erasures.keysUntilOf(userId))
-    return isShown ? [{ answerId, userId, userName: user.userName, ...rest }] : []
+  const known = new Map(users.map((user, index) => [user.userId, knownUser(user, named[index], erasures)]))
+  return answers.flatMap(({ answerId, userId, erasedUntil, ...rest }) => {
+    const user = known.get(userId)
+    const collectedUntilMs = untilMsOf(erasedUntil)
+    if (!user || user.isSuppressed || collectedUntilMs < user.erasedUntilMs) return []
+    // Until the projector has folded the erasure, its name is that of the erased user.
+    const userName = user.foldedUntilMs < collectedUntilMs ? null : user.userName
+    return [{ answerId, userId, userName, ...rest }]
   })
 }
 
-/**
- * Returns true unless the answer is of a user who is erased. A service that lags still has such answers. Those that began after the
- * request are of the user who returned.
- */
-function isAnswerShown(
-  { startedAt }: Pick<CollectedAnswer, 'startedAt'>,
-  { userName, fence }: NamedUser,
-  knownUntilMs = Number.NEGATIVE_INFINITY,
-): boolean {
-  const foldedUntilMs = fence ? Date.parse(fence.keysUntil) : Number.NEGATIVE_INFINITY
-  const untilMs = Math.max(foldedUntilMs, knownUntilMs)
-  if (untilMs === Number.NEGATIVE_INFINITY) return true
-  // Until the projector has folded the erasure, its name is that of the erased user.
-  if (userName === null || foldedUntilMs < untilMs) return false
-  return Date.parse(startedAt) > erasedFromMs(untilMs)
+function knownUser(user: UserRef, { userName, fence }: NamedUser = { userName: null }, erasures: KnownErasures) {
+  const foldedUntilMs = untilMsOf(fence?.keysUntil)
+  const erasedUntilMs = Math.max(foldedUntilMs, erasures.keysUntilOf(user.userId) ?? NEVER)
+  return { userName, foldedUntilMs, erasedUntilMs, isSuppressed: erasures.isSuppressed(user) }
+}
+
+const NEVER = Number.NEGATIVE_INFINITY
+
+/** `keysUntil` of a user's erasures only grows. */
+function untilMsOf(keysUntil: string | undefined): number {
+  return keysUntil === undefined ? NEVER : Date.parse(keysUntil)
 }

@@ -1,9 +1,9 @@
 import {
   type AnswerValue,
   type ChoiceAnswer,
-  type CollectedAnswer,
   type ContentElement,
   firstCharacters,
+  type FormAnswer,
   type FormContent,
   isLongerThan,
 } from '@nextvisit/contracts'
@@ -14,10 +14,9 @@ import { inDefaultLanguage, labelOf } from './form-results.ts'
 /** A text of an answer may have 10,000 characters, and a page shows many. */
 const MAX_CHARACTERS = 500
 
-/** Describes an offer with its answers, in the words of the current content. `userName` null: not known. */
+/** Describes an offer with its answers, in the words of the current content. */
 export function answeredOffer(
-  { offerId: _offerId, answers, ...offer }: CollectedAnswer,
-  userName: string | null,
+  { offerId: _offerId, userName, answers, ...offer }: FormAnswer,
   content: FormContent | undefined,
   mask: Mask,
 ): AnsweredOffer {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type CollectedAnswer, FormContent } from '@nextvisit/contracts'
+import { type FormAnswer, FormContent } from '@nextvisit/contracts'
 import { expect, it } from 'vitest'
 import { HIDE_PERSONAL, SHOW_ALL } from '../http/mask.ts'
 import { answeredOffer } from './answered-offer.ts'
@@ -14,9 +14,10 @@ const content = FormContent.parse({
   ],
 })
 
-const offer = (answers: CollectedAnswer['answers']): CollectedAnswer => ({
+const offer = (answers: FormAnswer['answers'], userName: string | null = 'ada@example.com'): FormAnswer => ({
   answerId: randomUUID(),
   userId: randomUUID(),
+  userName,
   offerId: randomUUID(),
   revision: 7,
   language: 'de',
@@ -37,7 +38,7 @@ const answers = {
 }
 
 it('answers are shown in the words of the form, whatever the language of the user', () => {
-  expect(answeredOffer(offer(answers), 'ada@example.com', content, SHOW_ALL)).toMatchObject({
+  expect(answeredOffer(offer(answers), content, SHOW_ALL)).toMatchObject({
     userName: 'ada@example.com',
     answers: [
       { id: 'score', label: 'How likely?', words: '9' },
@@ -50,14 +51,14 @@ it('answers are shown in the words of the form, whatever the language of the use
 })
 
 it('viewers see which elements were answered, but neither answers nor names', () => {
-  const shown = answeredOffer(offer(answers), 'ada@example.com', content, HIDE_PERSONAL)
+  const shown = answeredOffer(offer(answers), content, HIDE_PERSONAL)
   expect(shown.userName).toBe('a•••')
   expect(new Set(shown.answers.map(({ words }) => words))).toEqual(new Set(['•••']))
   expect(JSON.stringify(shown)).not.toMatch(/Slow|School|ada@/)
 })
 
 it('a long text is cut, and an unknown name stays unknown', () => {
-  const shown = answeredOffer(offer({ reason: '😀'.repeat(501) }), null, undefined, SHOW_ALL)
+  const shown = answeredOffer(offer({ reason: '😀'.repeat(501) }, null), undefined, SHOW_ALL)
   expect(shown.userName).toBeNull()
   expect(shown.answers).toEqual([{ id: 'reason', label: null, words: '😀'.repeat(500), isCut: true }])
 })

@@ -191,6 +191,8 @@ export const formsApi = {
       /** One page, newest first. */
       answers: z.array(AnsweredOffer),
       /** `after` of the next page. */
+      /** Number of answers of erased users that the page leaves out. The collector has not deleted them yet. */
+      erased: z.number().int(),
       next: z.string().nullable(),
     }),
   }),

@@ -20,6 +20,7 @@ import { shortened } from './shortened.ts'
 const COUNT_UP_TO_IN_LIST = 500
 const COUNT_UP_TO = 20_000
 const FORMS_A_PAGE = 50
+import { createReadNamedAnswers } from './named-answers.ts'
 const ROWS_A_PAGE = 50
 const ANSWERS_A_PAGE = 50
 /** Hours of the gates in the list. */
@@ -38,7 +39,7 @@ const NO_DAYS: FormDaysAnswer = { days: [] }
 
 type FormRoutesParts = Pick<
   Dependencies,
-  'catalog' | 'contents' | 'collector' | 'evaluator' | 'evaluators' | 'projector' | 'nowMs'
+  'catalog' | 'contents' | 'collector' | 'evaluator' | 'evaluators' | 'gateway' | 'projector' | 'nowMs'
 >
 
 export function createFormRoutes(parts: FormRoutesParts) {
@@ -48,6 +49,7 @@ export function createFormRoutes(parts: FormRoutesParts) {
   const readGates = (query: GateCountsQuery, signal: AbortSignal) =>
     Promise.all(
       evaluators.map(async ({ readGateCounts }) => {
+  const readNamedAnswers = createReadNamedAnswers(parts)
         const counts = await readGateCounts(query, signal)
         return counts.outcome === 'answered' ? counts.answer : undefined
       }),
@@ -152,13 +154,14 @@ export function createFormRoutes(parts: FormRoutesParts) {
       ])
       if (page.outcome === 'refused') return page
       const { answers, next, stale = false } = page.answer
-      const userIds = answers.map(({ userId }) => userId)
-      const names = await namesOf(userIds, query, signal)
+      const shown = await readNamedAnswers(query, answers, signal)
+      if (shown.outcome === 'refused') return shown
       const mask = maskFor(session, nameOf(query))
       return answered({
         isMasked: mask.isMasked,
         isStale: stale,
-        answers: answers.map((one, index) => answeredOffer(one, names[index] ?? null, content, mask)),
+        answers: shown.answer.map((one) => answeredOffer(one, content, mask)),
+        erased: answers.length - shown.answer.length,
         next,
       })
     }),

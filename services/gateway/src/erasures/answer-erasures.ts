@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { gatewayCalls } from '@nextvisit/contracts'
 import type { Handlers } from '@nextvisit/service-kit'
+import type { ErasureView } from '@nextvisit/user-keys'
 import type { ReadSuppressions } from './read-suppressions.ts'
 import type { LiftSuppression, RequestErasure } from './request-erasure.ts'
 
@@ -9,10 +10,12 @@ export function answerErasures({
   requestErasure,
   liftSuppression,
   readSuppressions,
+  view,
 }: {
   readonly requestErasure: RequestErasure
   readonly liftSuppression: LiftSuppression
   readonly readSuppressions: ReadSuppressions
+  readonly view: Pick<ErasureView, 'isSuppressed' | 'keysUntilOf' | 'currentAsOfMs'>
 }): Omit<Handlers<typeof gatewayCalls>, 'readRefusals'> {
   return {
     requestErasure: async (
@@ -31,6 +34,15 @@ export function answerErasures({
     readSuppressions: async (question, { deadlineAt }) => ({
       page: (await readSuppressions(question, deadlineAt)) ?? null,
     }),
+    readKnownErasures: async ({ organization, project, userIds }) => {
+      if (view.currentAsOfMs() === 0) return { users: null }
+      const users = userIds.map((userId) => {
+        const untilMs = view.keysUntilOf(userId)
+        const isSuppressed = view.isSuppressed({ organization, project, userId })
+        return { isSuppressed, ...(untilMs !== undefined && { keysUntil: new Date(untilMs).toISOString() }) }
+      })
+      return { users }
+    },
     liftSuppression: async ({ organization, project, userId }, { deadlineAt }) => {
       const place = { organization, project }
       const outcome = await liftSuppression({ place, userId, id: randomUUIDv7(), receivedMs: Date.now(), deadlineAt })

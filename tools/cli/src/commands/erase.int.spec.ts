@@ -113,6 +113,7 @@ async function givenServices({ refusals = 0 } = {}) {
           : { suppressions: [suppression('a')], next: '7-0' },
       }
     },
+    readKnownErasures: async () => ({ users: null }),
     liftSuppression: async ({ userId }): Promise<LiftVerdict> => ({
       outcome: suppressed.delete(userId) ? 'lifted' : 'unknown',
     }),

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import type { CollectedAnswer } from '@nextvisit/contracts'
+import { organizationConfig } from '@nextvisit/contracts/fixtures'
+import { describe, expect, it } from 'vitest'
+import { givenNoServices } from '../../test/given-no-services.ts'
+import { callRoute, givenSession } from '../../test/given-session.ts'
+import { answered } from '../http/api-route.ts'
+import { noAnswerOf } from '../services.ts'
+import { createFormRoutes } from './routes.ts'
+
+const NOW = Date.parse('2026-11-27T12:00:00.000Z')
+const UNTIL = '2026-11-20T12:01:00.000Z'
+const FORM = { organization: 'acme', project: 'shop', formId: 'nps' }
+const lookups = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop' }] })])
+const services = givenNoServices()
+type Services = typeof services
+
+/** Users by id: their names, and whether the gateway knows an erasure of them. */
+const [ada, erased, suppressed] = [randomUUID(), randomUUID(), randomUUID()]
+const fence = { offset: '7', keysUntil: UNTIL, erasureId: randomUUID() }
+
+const answerOf = (userId: string, special: Partial<CollectedAnswer> = {}): CollectedAnswer => ({
+  answerId: randomUUID(),
+  userId,
+  offerId: randomUUID(),
+  revision: 1,
+  language: null,
+  environment: 'P',
+  status: 'finished',
+  answers: { reason: `The text of ${userId}` },
+  startedAt: UNTIL,
+  endedAt: UNTIL,
+  causeId: randomUUID(),
+  ...special,
+})
+
+/** Creates the routes beside a collector that lags: it has the answers of all users. */
+function givenRoutes({
+  gateway,
+  projector,
+  collector,
+  nowMs = () => NOW,
+}: { [Name in 'gateway' | 'projector' | 'collector']?: Partial<Services[Name]> } & {
+  readonly nowMs?: () => number
+} = {}) {
+  const routes = createFormRoutes({
+    ...services,
+    catalog: async () => ({ ...lookups, projects: () => [...lookups.projects()] }),
+    contents: () => Promise.reject(new Error('not asked')),
+    collector: {
+      ...services.collector,
+      readFormAnswers: async () =>
+        answered({ answers: [ada, erased, suppressed].map((id) => answerOf(id)), next: null }),
+      ...collector,
+    },
+    gateway: {
+      ...services.gateway,
+      readKnownErasures: async ({ userIds }) =>
+        answered({
+          users: userIds.map((userId) => ({
+            isSuppressed: userId === suppressed,
+            ...(userId === erased && { keysUntil: UNTIL }),
+          })),
+        }),
+      ...gateway,
+    },
+    projector: {
+      ...services.projector,
+      readUserNames: async ({ questions }) =>
+        answered({ answers: questions.map(({ userId }) => ({ userName: userId })) }),
+      ...projector,
+    },
+    evaluator: { ...services.evaluator, readOpenCounts: async () => answered({ forms: [] }) },
+    evaluators: [{ ...services.evaluator, readGateCounts: async () => answered({ since: UNTIL, forms: [] }) }],
+    nowMs,
+  })
+  return (name: keyof typeof routes, input: object = {}) =>
+    callRoute(routes[name], { ...FORM, ...input }, givenSession('operator'))
+}
+
+describe('the answers to a form', () => {
+  it('are without those of erased and suppressed users, also while services lag, and the page counts them', async () => {
+    const page = await givenRoutes()('readFormAnswers')
+    expect(page).toMatchObject({ answer: { answers: [{ userId: ada, userName: ada }], erased: 2 } })
+    expect(JSON.stringify(page)).not.toMatch(new RegExp(`${erased}|${suppressed}`))
+  })
+
+  it('of a user who returned are shown, without the name until the projector knows it', async () => {
+    const ask = givenRoutes({
+      collector: {
+        readFormAnswers: async () => answered({ answers: [answerOf(erased, { erasedUntil: UNTIL })], next: null }),
+      },
+      projector: { readUserNames: async () => answered({ answers: [{ userName: null, fence }] }) },
+    })
+    expect(await ask('readFormAnswers')).toMatchObject({
+      answer: { answers: [{ userId: erased, userName: null }], erased: 0 },
+    })
+  })
+
+  it.each([
+    ['the user projector does not answer', { projector: { readUserNames: async () => noAnswerOf('user-projector') } }],
+    ['no gateway answers', { gateway: { readKnownErasures: async () => noAnswerOf('gateway') } }],
+    [
+      'the gateway has not read the erasures',
+      { gateway: { readKnownErasures: async () => answered({ users: null }) } },
+    ],
+  ])('are not shown while %s, and the refusal says so', async (_, own) => {
+    const refused = await givenRoutes(own)('readFormAnswers')
+    expect(refused).toMatchObject({
+      outcome: 'refused',
+      status: 503,
+      message: expect.stringMatching(/projector|gateway/),
+    })
+  })
+})
