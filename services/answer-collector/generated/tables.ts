@@ -37,11 +37,12 @@ export const Funnel = [
     project: 'text',
     formId: 'text',
     environment: 'text',
+    language: 'text',
     step: 'text',
     partition: 'int',
     count: 'bigint',
   } satisfies ColumnsOf<prisma.Funnel>,
-  ['organization', 'project', 'formId', 'environment', 'step', 'partition'],
+  ['organization', 'project', 'formId', 'environment', 'language', 'step', 'partition'],
 ] as const
 
 /** The table `funnel_days`: its name, its columns and its key. */
@@ -61,21 +62,57 @@ export const FunnelDay = [
   ['organization', 'project', 'formId', 'environment', 'day', 'language', 'step', 'partition'],
 ] as const
 
-/** The table `answer_seconds`: its name, its columns and its key. */
-export const AnswerSecond = [
-  'answer_seconds',
+/** The table `answer_times`: its name, its columns and its key. */
+export const AnswerTime = [
+  'answer_times',
   {
     organization: 'text',
     project: 'text',
     formId: 'text',
     environment: 'text',
-    day: 'text',
-    language: 'text',
+    span: 'int',
     seconds: 'int',
+    language: 'text',
     partition: 'int',
     count: 'bigint',
-  } satisfies ColumnsOf<prisma.AnswerSecond>,
-  ['organization', 'project', 'formId', 'environment', 'day', 'language', 'seconds', 'partition'],
+  } satisfies ColumnsOf<prisma.AnswerTime>,
+  ['organization', 'project', 'formId', 'environment', 'span', 'seconds', 'language', 'partition'],
+] as const
+
+/** The table `answer_time_days`: its name, its columns and its key. */
+export const AnswerTimeDay = [
+  'answer_time_days',
+  {
+    organization: 'text',
+    project: 'text',
+    formId: 'text',
+    environment: 'text',
+    span: 'int',
+    day: 'text',
+    seconds: 'int',
+    language: 'text',
+    partition: 'int',
+    count: 'bigint',
+  } satisfies ColumnsOf<prisma.AnswerTimeDay>,
+  ['organization', 'project', 'formId', 'environment', 'span', 'day', 'seconds', 'language', 'partition'],
+] as const
+
+/** The table `elements`: its name, its columns and its key. */
+export const ElementCount = [
+  'elements',
+  {
+    organization: 'text',
+    project: 'text',
+    formId: 'text',
+    environment: 'text',
+    language: 'text',
+    element: 'text',
+    type: 'text',
+    value: 'text',
+    partition: 'int',
+    count: 'bigint',
+  } satisfies ColumnsOf<prisma.ElementCount>,
+  ['organization', 'project', 'formId', 'environment', 'language', 'element', 'type', 'value', 'partition'],
 ] as const
 
 /** The table `element_days`: its name, its columns and its key. */
@@ -95,6 +132,24 @@ export const ElementDay = [
     count: 'bigint',
   } satisfies ColumnsOf<prisma.ElementDay>,
   ['organization', 'project', 'formId', 'environment', 'day', 'language', 'element', 'type', 'value', 'partition'],
+] as const
+
+/** The table `erased_elements`: its name, its columns and its key. */
+export const ErasedElement = [
+  'erased_elements',
+  {
+    organization: 'text',
+    project: 'text',
+    formId: 'text',
+    environment: 'text',
+    language: 'text',
+    element: 'text',
+    type: 'text',
+    value: 'text',
+    partition: 'int',
+    count: 'bigint',
+  } satisfies ColumnsOf<prisma.ErasedElement>,
+  ['organization', 'project', 'formId', 'environment', 'language', 'element', 'type', 'value', 'partition'],
 ] as const
 
 /** The table `erased_element_days`: its name, its columns and its key. */

@@ -20,8 +20,11 @@ export const answerCollector = defineConsumer({
     offers: 'fold',
     funnels: 'fold',
     funnel_days: 'fold',
-    answer_seconds: 'fold',
+    answer_times: 'fold',
+    answer_time_days: 'fold',
+    elements: 'fold',
     element_days: 'fold',
+    erased_elements: 'carried',
     erased_element_days: 'carried',
   },
 

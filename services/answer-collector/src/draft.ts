@@ -2,8 +2,9 @@ import type { ErasedUser, Recorded } from '@nextvisit/consumer'
 import type { AnyFormFact } from '@nextvisit/contracts'
 import type { NewRow } from '@nextvisit/database'
 import { userKeyOf } from '@nextvisit/domain'
+import type { AnswerTime } from './answer-times.ts'
 import type { Offer } from './offer.ts'
-import type { answerSeconds, funnelDays } from './tables.ts'
+import type { funnelDays } from './tables.ts'
 
 /** An offer that a batch has changed, and the partition of its user. */
 interface ChangedOffer {
@@ -11,12 +12,12 @@ interface ChangedOffer {
   readonly partition: number
 }
 
-/** The offers that a batch names, by {@link offerKeyOf}: stored, and changed by the batch. Steps and seconds are additions. */
+/** The offers that a batch names, by {@link offerKeyOf}: stored, and changed by the batch. Steps and times are additions. */
 export interface Draft {
   readonly stored: ReadonlyMap<string, Offer>
   readonly changed: Map<string, ChangedOffer>
   readonly steps: NewRow<typeof funnelDays>[]
-  readonly seconds: NewRow<typeof answerSeconds>[]
+  readonly times: AnswerTime[]
   /** The core folds no later record of these users with them. */
   readonly erased: ErasedUser[]
   /** Number of steps of offers that are not there, for metrics. */

@@ -8,7 +8,7 @@ import { offers } from './tables.ts'
 /** Loads the offers that records name. Throws `BatchTooLargeError` if their answers are too long for one commit. */
 export async function loadDraft(db: Db, records: readonly Recorded<AnyFormFact>[]): Promise<Draft> {
   const named = new Map(records.flatMap(({ fact }) => namedBy(fact)).map((key) => [offerKeyOf(key), key]))
-  const draft = { changed: new Map(), steps: [], seconds: [], erased: [], ignoredSteps: 0 }
+  const draft = { changed: new Map(), steps: [], times: [], erased: [], ignoredSteps: 0 }
   if (named.size === 0) return { ...draft, stored: new Map() }
   const asked = [...named.values()]
   await requireFits(db, {

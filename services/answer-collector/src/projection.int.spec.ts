@@ -12,7 +12,7 @@ import { until } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { answerStory, tellAnswers } from '../test/answer-story.ts'
-import { givenCollector, readCollected, readFolded } from '../test/given-collector.ts'
+import { givenCollector, readCollected, readFolded, readUnequalSums } from '../test/given-collector.ts'
 import { readFormAnswers, readFormResults } from './queries.ts'
 
 const given = givenCollector()
@@ -213,6 +213,7 @@ describe('any story of answers and erasures', () => {
           await given.empty()
           await given.foldRecords(records, { sizes: [1], userKeys: keys })
           const [all, folded] = [await readCollected(given.db()), await readFolded(given.db())]
+          expect(await readUnequalSums(given.db())).toEqual([])
           await given.empty()
           await given.foldRecords(repeated, { sizes, userKeys: keys })
           expect(await readCollected(given.db())).toEqual(all)

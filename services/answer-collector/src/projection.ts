@@ -91,7 +91,7 @@ function evolveAnswered(draft: Draft, record: Recorded<AnyFormFact<'FormAnswered
   if (fact.status !== 'partial') addStep(draft, record, fact.status, countedIn)
   if (fact.status !== 'finished' || deliveredAt === null) return
   const seconds = secondsBetween(deliveredAt, fact.at)
-  draft.seconds.push({ organization, project, formId, ...countedIn, day: dayOf(fact.at), seconds, partition, count: 1 })
+  draft.times.push({ organization, project, formId, ...countedIn, day: dayOf(fact.at), seconds, partition })
 }
 
 const MAX_SECONDS = 2 ** 31 - 1

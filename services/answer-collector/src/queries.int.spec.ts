@@ -8,19 +8,26 @@ import {
   formQueued,
   queueErased,
 } from '@nextvisit/contracts/fixtures'
+import { sql } from '@nextvisit/database'
+import { countRowsRead } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { givenCollector } from '../test/given-collector.ts'
+import { timeRowsOf } from './answer-times.ts'
 import { isCounted, readFormAnswers, readFormDays, readFormFunnels, readFormResults } from './queries.ts'
+import { answerTimeDays, answerTimes } from './tables.ts'
 
-const given = givenCollector()
+// Postgres counts the rows that a connection reads.
+const given = givenCollector({ maxConnections: 1 })
 const PROJECT = { organization: 'acme', project: 'shop' } as const
 const FORM = { ...PROJECT, formId: 'nps', environment: 'P' } as const
 const DELIVERED = '2026-11-02T10:00:00.000Z'
-const after = (seconds: number) => new Date(Date.parse(DELIVERED) + seconds * 1_000).toISOString()
+const after = (seconds: number, at = DELIVERED) => new Date(Date.parse(at) + seconds * 1_000).toISOString()
 
 interface Offer {
   readonly userName?: string
+  /** Time of the delivery. */
+  readonly at?: string
   readonly formId?: string
   /** Seconds from the delivery to the answer. */
   readonly seconds?: number
@@ -32,6 +39,7 @@ interface Offer {
 /** Returns the records of an offer that is finished. */
 function finishedOffer({
   userName = 'ada',
+  at = DELIVERED,
   formId = 'nps',
   seconds = 0,
   answers = { score: 9 },
@@ -41,14 +49,14 @@ function finishedOffer({
   const queuedId = randomUUID()
   const of = { userName, queuedId, formId }
   return [
-    formQueued({ ...of, at: DELIVERED }),
-    formDelivered({ ...of, at: DELIVERED, ...(language && { language }) }),
+    formQueued({ ...of, at }),
+    formDelivered({ ...of, at, ...(language && { language }) }),
     formAnswered(
       answerGiven({
         userName,
         formId,
         offerId: queuedId,
-        received: after(seconds),
+        received: after(seconds, at),
         answers,
         elements: elements ?? { score: 'nps' },
         ...(language && { language }),
@@ -58,8 +66,9 @@ function finishedOffer({
 }
 
 describe('the results of a form', () => {
-  it('contain the exact median of the seconds to answer, in any order', async () => {
-    const seconds = fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 9 })
+  it('contain the exact median of the seconds to answer, in any order, also of some days', async () => {
+    const someSeconds = fc.oneof(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 1_000_000 }))
+    const seconds = fc.array(someSeconds, { minLength: 1, maxLength: 9 })
     await fc.assert(
       fc.asyncProperty(seconds, async (all) => {
         await given.empty()
@@ -68,6 +77,8 @@ describe('the results of a form', () => {
         const middle = [sorted[Math.floor((all.length - 1) / 2)] ?? 0, sorted[Math.ceil((all.length - 1) / 2)] ?? 0]
         const { medianSecondsToAnswer } = await readFormResults(given.db(), FORM)
         expect(medianSecondsToAnswer).toBe((Number(middle[0]) + Number(middle[1])) / 2)
+        const days = { from: '2026-11-02', to: '2026-12-01' }
+        expect((await readFormResults(given.db(), { ...FORM, days })).medianSecondsToAnswer).toBe(medianSecondsToAnswer)
       }),
       { numRuns: 8 },
     )
@@ -131,15 +142,68 @@ describe('the results of a form', () => {
     const read = (query: object) => readFormResults(given.db(), { ...FORM, ...query })
     expect((await read({ language: 'de' })).elements).toMatchObject([{ count: 1, average: 0 }])
     expect((await read({ language: 'de' })).funnel).toEqual({ delivered: 1, started: 1, finished: 1, dismissed: 0 })
-    expect((await read({ to: '2026-11-03' })).funnel).toMatchObject({ queued: 2, delivered: 2, finished: 1 })
-    expect((await read({ from: '2026-11-03' })).funnel).toMatchObject({ queued: 0, delivered: 0, finished: 1 })
-    expect((await read({ from: '2026-11-03' })).responseRate).toBeNull()
+    const [first, second] = ['2026-11-02', '2026-11-03', '2026-11-04'].map((from, nth, all) => {
+      return { days: { from, to: all[nth + 1] ?? '' } }
+    })
+    expect((await read({ ...first })).funnel).toMatchObject({ queued: 2, delivered: 2, finished: 1 })
+    expect((await read({ ...second })).funnel).toMatchObject({ queued: 0, delivered: 0, finished: 1 })
+    expect((await read({ ...second })).responseRate).toBeNull()
+    expect((await read({ ...first })).medianSecondsToAnswer).toBe(0)
+    expect((await read({ ...second })).medianSecondsToAnswer).toBe(20 * 3_600)
+    expect((await read({ language: 'de' })).medianSecondsToAnswer).toBe(0)
     expect((await read({ environment: 'T' })).funnel).toMatchObject({ queued: 0, finished: 0 })
-    const days = await readFormDays(given.db(), { ...FORM, from: '2026-11-01', to: '2026-12-01' })
+    const days = await readFormDays(given.db(), { ...FORM, days: { from: '2026-11-01', to: '2026-12-01' } })
     expect(days).toMatchObject([
       { day: '2026-11-02', scores: [{ id: 'score', count: 1, average: 0, nps: -100 }] },
       { day: '2026-11-03', funnel: { finished: 1 }, scores: [{ average: 9, nps: 100 }] },
     ])
+  })
+})
+
+describe('a result reads a bounded number of rows', () => {
+  const TIMES = 8_000
+  const DAYS = 4
+  /** Distinct times to answer, on some days. */
+  async function givenTimes(): Promise<void> {
+    const ofForm = { ...FORM, language: 'en', partition: 0 }
+    const rows = Array.from({ length: TIMES }, (_, nth) => ({
+      ...ofForm,
+      day: new Date(Date.UTC(2026, 0, 1 + (nth % DAYS))).toISOString().slice(0, 10),
+      seconds: nth,
+    })).flatMap(timeRowsOf)
+    for (const statement of [...answerTimes.upsert(rows), ...answerTimeDays.upsert(rows)])
+      await given.db().$executeRaw(statement)
+    await given.db().$executeRaw(sql`ANALYZE answer_times, answer_time_days`)
+  }
+  const TABLES = ['funnels', 'funnel_days', 'elements', 'element_days', 'answer_times', 'answer_time_days']
+  const rowsRead = (query: object) =>
+    countRowsRead(given.db(), TABLES, () => readFormResults(given.db(), { ...FORM, ...query }))
+
+  it('of the whole time, which does not grow with its days', async () => {
+    const days = Array.from({ length: 60 }, (_, day) =>
+      finishedOffer({
+        userName: `user-${day}`,
+        language: 'en',
+        at: new Date(Date.UTC(2026, 0, 1 + day)).toISOString(),
+      }),
+    )
+    await given.fold(days.slice(0, 2).flat())
+    const before = await rowsRead({})
+    await given.fold(days.flat())
+    expect((await readFormResults(given.db(), FORM)).funnel.finished).toBe(60)
+    // Postgres may count a few dead versions of rows.
+    expect(await rowsRead({})).toBeLessThan(before + 20)
+  })
+
+  it('of times to answer: only spans that contain the median', async () => {
+    await givenTimes()
+    expect((await readFormResults(given.db(), FORM)).medianSecondsToAnswer).toBe((TIMES - 1) / 2)
+    expect(await rowsRead({})).toBeLessThan(1_000)
+    const days = { from: '2026-01-02', to: '2026-01-04' }
+    const ofDays = Array.from({ length: TIMES }, (_, nth) => nth).filter((nth) => [1, 2].includes(nth % DAYS))
+    const median = (Number(ofDays[ofDays.length / 2 - 1]) + Number(ofDays[ofDays.length / 2])) / 2
+    expect((await readFormResults(given.db(), { ...FORM, days })).medianSecondsToAnswer).toBe(median)
+    expect(await rowsRead({ days })).toBeLessThan(1_000)
   })
 })
 
@@ -153,7 +217,7 @@ describe('the answers of a form', () => {
     const second = await read(first.next ?? '')
     const third = await read(second.next ?? '')
     const startedAt = [first, second, third].flatMap(({ answers }) => answers.map((one) => one.startedAt))
-    expect(startedAt).toEqual([4, 3, 2, 1, 0].map(after))
+    expect(startedAt).toEqual([4, 3, 2, 1, 0].map((seconds) => after(seconds)))
     expect(third.next).toBeNull()
     expect((await read()).answers[0]).toMatchObject({
       startedAt: after(100),

@@ -12,10 +12,11 @@ import {
   type FormFunnelsQuery,
   type FormResults,
   type FormResultsQuery,
-  MAX_RESULT_DAYS,
   type ProjectRef,
+  type ResultDays,
 } from '@nextvisit/contracts'
-import { type Db, empty, type RowOf, sql, type Sql } from '@nextvisit/database'
+import { type Db, empty, raw, type RowOf, sql, type Sql } from '@nextvisit/database'
+import { medianQuery } from './answer-times.ts'
 import type { Step } from './draft.ts'
 import { elementResultsOf, funnelOf, responseRateOf, scoresOf, type ValueCount } from './results.ts'
 import { offers } from './tables.ts'
@@ -66,25 +67,24 @@ function summaryOf(steps: readonly StepCount[]): Pick<FormResults, 'funnel' | 'r
 /** Bounds an answer. A content has far fewer values. */
 const MAX_VALUES = 20_000
 
-/** Reads the results of a form, of one snapshot. */
+/**
+ * Reads the results of a form, of one snapshot. Those of the whole time come from counters over all days, so their cost does not grow
+ * with the days.
+ */
 export async function readFormResults(db: Db, query: FormResultsQuery): Promise<FormResults> {
-  const where = conditionOf(query)
+  const { days } = query
+  const ofForm = conditionOf(query)
+  const where = days ? sql`${ofForm} AND ${isIn(days)}` : ofForm
   const { steps, medians, values } = await readTogether<{
     steps: StepCount & JsonRow
     medians: { readonly median: number | null }
     values: ValueCount & JsonRow
   }>(db, sql`SELECT 1 AS one`, {
-    steps: sql`SELECT step, sum(count) AS count FROM funnel_days WHERE ${where} GROUP BY step`,
-    // The mean of the two in the middle, which are one if the number is odd.
-    medians: sql`
-      SELECT (min(seconds) FILTER (WHERE up_to >= div(total + 1, 2)) + min(seconds) FILTER (WHERE up_to >= div(total + 2, 2))) / 2.0
-        AS median
-      FROM (
-        SELECT seconds, sum(sum(count)) OVER (ORDER BY seconds) AS up_to, sum(sum(count)) OVER () AS total
-        FROM answer_seconds WHERE ${where} GROUP BY seconds
-      ) AS ordered`,
+    steps: sql`
+      SELECT step, sum(count) AS count FROM ${days ? sql`funnel_days` : sql`funnels`} WHERE ${where} GROUP BY step`,
+    medians: medianQuery(ofForm, days),
     values: sql`
-      SELECT element, type, value, sum(count) AS count FROM ${elementsWhere(where)}
+      SELECT element, type, value, sum(count) AS count FROM ${elementsWhere(where, days ? 'element_days' : 'elements')}
       GROUP BY element, type, value ORDER BY element, type, value LIMIT ${MAX_VALUES}`,
   })
   const { funnel, ...summary } = summaryOf(steps)
@@ -99,29 +99,21 @@ export async function readFormResults(db: Db, query: FormResultsQuery): Promise<
 type JsonRow = Readonly<Record<string, unknown>>
 
 /** Counts of present users, and of those who are erased. */
-function elementsWhere(where: Sql): Sql {
-  const columns = sql`day, element, type, value, count`
+function elementsWhere(where: Sql, table: 'elements' | 'element_days'): Sql {
+  const columns = sql`${table === 'element_days' ? sql`day,` : empty} element, type, value, count`
   return sql`(
-    SELECT ${columns} FROM element_days WHERE ${where}
-    UNION ALL SELECT ${columns} FROM erased_element_days WHERE ${where}
+    SELECT ${columns} FROM ${raw(table)} WHERE ${where}
+    UNION ALL SELECT ${columns} FROM ${raw(`erased_${table}`)} WHERE ${where}
   ) AS counted`
 }
 
-function conditionOf({
-  organization,
-  project,
-  formId,
-  environment,
-  language,
-  from,
-  to,
-}: Omit<FormResultsQuery, 'from' | 'to'> & {
-  readonly from?: string | undefined
-  readonly to?: string | undefined
-}): Sql {
+function conditionOf({ organization, project, formId, environment, language }: FormResultsQuery): Sql {
   return sql`(organization, project, form_id, environment) = (${organization}, ${project}, ${formId}, ${environment})
-    ${from === undefined ? empty : sql`AND day >= ${from}`} ${to === undefined ? empty : sql`AND day < ${to}`}
     ${language === undefined ? empty : sql`AND language = ${language}`}`
+}
+
+function isIn({ from, to }: ResultDays): Sql {
+  return sql`day >= ${from} AND day < ${to}`
 }
 
 /** A form has no language while it waits. */
@@ -129,19 +121,16 @@ function ofLanguage({ delivered, started, finished, dismissed }: FormResults['fu
   return { delivered, started, finished, dismissed }
 }
 
-const DAY_MS = 24 * 3_600_000
-
 /** Reads funnel and scores of a form for each day on which something was counted. */
 export async function readFormDays(db: Db, query: FormDaysQuery): Promise<FormDaysAnswer['days']> {
-  const earliest = new Date(Date.parse(query.to) - MAX_RESULT_DAYS * DAY_MS).toISOString().slice(0, 10)
-  const where = conditionOf({ ...query, from: query.from > earliest ? query.from : earliest })
+  const where = sql`${conditionOf(query)} AND ${isIn(query.days)}`
   const { steps, values } = await readTogether<{
     steps: StepCount & JsonRow & { readonly day: string }
     values: ValueCount & JsonRow & { readonly day: string }
   }>(db, sql`SELECT 1 AS one`, {
     steps: sql`SELECT day, step, sum(count) AS count FROM funnel_days WHERE ${where} GROUP BY day, step`,
     values: sql`
-      SELECT day, element, type, value, sum(count) AS count FROM ${elementsWhere(where)}
+      SELECT day, element, type, value, sum(count) AS count FROM ${elementsWhere(where, 'element_days')}
       WHERE type IN ('nps', 'rating') GROUP BY day, element, type, value
       ORDER BY day DESC, element, type, value LIMIT ${MAX_VALUES}`,
   })
@@ -149,13 +138,6 @@ export async function readFormDays(db: Db, query: FormDaysQuery): Promise<FormDa
   const valuesOf = Map.groupBy(values, ({ day }) => day)
   return [...new Set([...stepsOf.keys(), ...valuesOf.keys()])].toSorted().map((day) => {
     const { funnel } = summaryOf(stepsOf.get(day) ?? [])
-interface Found {
-  /** Number of offers from the position on, up to one more than asked. */
-  readonly found: number
-  /** Of the last erasure of the user. */
-  readonly erasedUntil: Date | null
-}
-
     return {
       day,
       funnel: query.language === undefined ? funnel : ofLanguage(funnel),
@@ -167,6 +149,13 @@ interface Found {
 /** Ends a page. With one more row, an answer stays below the 8 MiB of a call. */
 const MAX_PAGE_BYTES = 4 * 2 ** 20
 
+interface Found {
+  /** Number of offers from the position on, up to one more than asked. */
+  readonly found: number
+  /** Of the last erasure of the user. */
+  readonly erasedUntil: Date | null
+}
+
 /** Reads a page of offers with answers, newest first. */
 export async function readFormAnswers(db: Db, query: FormAnswersQuery): Promise<Omit<FormAnswersAnswer, 'stale'>> {
   const { organization, project, formId, environment, limit, after } = query
@@ -174,7 +163,6 @@ export async function readFormAnswers(db: Db, query: FormAnswersQuery): Promise<
   const isAfter = startedAt && id ? sql`(started_at, id) < (${startedAt}::timestamptz, ${id}::uuid)` : sql`TRUE`
   const rows = await db.$queryRaw<(RowOf<typeof offers> & Found)[]>(sql`
     SELECT ${offers.columns}, found, keys_until AS "erasedUntil"
-    LEFT JOIN erased_users USING (organization, project, user_id)
     FROM (
       SELECT organization, project, user_id, id, count(*) OVER ()::int AS found,
         sum(answer_bytes) OVER (ORDER BY started_at DESC, id DESC) - answer_bytes AS bytes_before
@@ -186,6 +174,7 @@ export async function readFormAnswers(db: Db, query: FormAnswersQuery): Promise<
       ) AS own
     ) AS page
     JOIN offers USING (organization, project, user_id, id)
+    LEFT JOIN erased_users USING (organization, project, user_id)
     WHERE bytes_before < ${MAX_PAGE_BYTES} ORDER BY started_at DESC, id DESC LIMIT ${limit}`)
   const answers = rows.map((row) => ({
     ...answerOf(offers.parse(row)),

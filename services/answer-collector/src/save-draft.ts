@@ -1,13 +1,14 @@
 import { type ErasedUser, erasedSource, eraseRows } from '@nextvisit/consumer'
 import { type NewRow, raw, sql, type Sql } from '@nextvisit/database'
-import type { Offer } from './offer.ts'
+import { timeRowsOf } from './answer-times.ts'
 import { dayOf, type Draft } from './draft.ts'
-import { answerSeconds, elementDays, funnelDays, funnels, offers } from './tables.ts'
+import type { Offer } from './offer.ts'
+import { answerTimeDays, answerTimes, elementDays, elements, funnelDays, funnels, offers } from './tables.ts'
 
 type ElementCount = NewRow<typeof elementDays>
 
 /** Returns statements for the rows that a batch has changed: one for each table, however many rows. */
-export function saveDraft({ stored, changed, steps, seconds, erased }: Draft): readonly Sql[] {
+export function saveDraft({ stored, changed, steps, times, erased }: Draft): readonly Sql[] {
   const rows = Array.from(changed.values(), ({ offer }) => ({ ...offer, counted: JSON.stringify(offer.counted) }))
   const counts = netCounts(
     [...changed].flatMap(([key, { offer, partition }]) => [
@@ -15,6 +16,7 @@ export function saveDraft({ stored, changed, steps, seconds, erased }: Draft): r
       ...countsOf(offer, partition, 1),
     ]),
   )
+  const timeRows = times.flatMap(timeRowsOf)
   const partitions = [
     ...counts.flatMap(({ partition, count }) => (Number(count) < 0 ? partition : [])),
     ...erased.map(({ partition }) => partition),
@@ -23,7 +25,9 @@ export function saveDraft({ stored, changed, steps, seconds, erased }: Draft): r
     ...offers.upsert(rows),
     ...funnels.upsert(steps),
     ...funnelDays.upsert(steps),
-    ...answerSeconds.upsert(seconds),
+    ...answerTimes.upsert(timeRows),
+    ...answerTimeDays.upsert(timeRows),
+    ...elements.upsert(counts),
     ...elementDays.upsert(counts),
     ...moveCounts(erased),
     ...deleteEmpty([...new Set(partitions)]),
@@ -49,7 +53,21 @@ function netCounts(counts: readonly ElementCount[]): readonly ElementCount[] {
   return [...net.values()].filter(({ count }) => count !== 0)
 }
 
-const KEY = 'organization, project, form_id, environment, day, language, element, type, value, partition'
+/** The values that an offer of an erased user counts with, by the columns of a counter. */
+const COUNTED = {
+  organization: 'own.organization',
+  project: 'own.project',
+  form_id: 'own.form_id',
+  environment: 'own.environment',
+  day: `to_char(own.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
+  language: `coalesce(own.language, '')`,
+  element: 'counted.entry->>0',
+  type: 'counted.entry->>1',
+  value: 'counted.entry->>2',
+  partition: 'erased.partition',
+} as const
+const DAY_KEY = Object.keys(COUNTED) as readonly (keyof typeof COUNTED)[]
+const KEY = DAY_KEY.filter((column) => column !== 'day')
 
 /**
  * Moves the counts of erased users, whose answers no replay can read again. It reads the counts of their offers, not the answers,
@@ -57,33 +75,38 @@ const KEY = 'organization, project, form_id, environment, day, language, element
  */
 function moveCounts(erased: readonly ErasedUser[]): readonly Sql[] {
   if (erased.length === 0) return []
-  return [
-    sql`
+  return [moveStatement('elements', KEY, erased), moveStatement('element_days', DAY_KEY, erased)]
+}
+
+function moveStatement(
+  table: 'elements' | 'element_days',
+  key: readonly (keyof typeof COUNTED)[],
+  erased: readonly ErasedUser[],
+): Sql {
+  const names = raw(key.join(', '))
+  return sql`
     WITH moved AS MATERIALIZED (
-      SELECT own.organization, own.project, own.form_id, own.environment,
-        to_char(own.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, coalesce(own.language, '') AS language,
-        counted.entry->>0 AS element, counted.entry->>1 AS type, counted.entry->>2 AS value, erased.partition,
-        count(*) AS count
+      SELECT ${raw(key.map((column) => `${COUNTED[column]} AS ${column}`).join(', '))}, count(*) AS count
       FROM offers AS own
       JOIN ${erasedSource(erased)} USING (organization, project, user_id)
       CROSS JOIN LATERAL jsonb_array_elements(own.counted) AS counted (entry)
       WHERE own.started_at IS NOT NULL
-      GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+      GROUP BY ${raw(key.map((_, index) => String(index + 1)).join(', '))}
     ),
-    kept AS (${addMoved('erased_element_days', 'count')})
-    ${addMoved('element_days', '-count')}`,
-  ]
+    kept AS (${addMoved(`erased_${table}`, names, 'count')})
+    ${addMoved(table, names, '-count')}`
 }
 
-function addMoved(table: string, count: string): Sql {
+function addMoved(table: string, key: Sql, count: string): Sql {
   return sql`
-    INSERT INTO ${raw(table)} AS known (${raw(KEY)}, count)
-    SELECT ${raw(KEY)}, ${raw(count)} FROM moved ORDER BY ${raw(KEY)}
-    ON CONFLICT (${raw(KEY)}) DO UPDATE SET count = known.count + excluded.count`
+    INSERT INTO ${raw(table)} AS known (${key}, count)
+    SELECT ${key}, ${raw(count)} FROM moved ORDER BY ${key}
+    ON CONFLICT (${key}) DO UPDATE SET count = known.count + excluded.count`
 }
 
 /** Otherwise the rows would depend on how the log was cut into batches. */
 function deleteEmpty(partitions: readonly number[]): readonly Sql[] {
   if (partitions.length === 0) return []
-  return [elementDays.deleteWhere(sql`partition = ANY(${partitions}::int[]) AND count = 0`)]
+  const isEmpty = sql`partition = ANY(${partitions}::int[]) AND count = 0`
+  return [elements.deleteWhere(isEmpty), elementDays.deleteWhere(isEmpty)]
 }

@@ -15,8 +15,16 @@ import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished } from 
 import { answerCollector } from '../src/consumer.ts'
 import { createProjection } from '../src/projection.ts'
 
-const FOLDED = ['offers', 'funnels', 'funnel_days', 'answer_seconds', 'element_days'] as const
-const TABLES = [...FOLDED, 'erased_element_days'] as const
+const FOLDED = [
+  'offers',
+  'funnels',
+  'funnel_days',
+  'answer_times',
+  'answer_time_days',
+  'elements',
+  'element_days',
+] as const
+const TABLES = [...FOLDED, 'erased_elements', 'erased_element_days'] as const
 
 interface FoldOptions {
   /** The number of records in each batch, repeated. Default: all records in one. */
@@ -28,14 +36,14 @@ interface FoldOptions {
 }
 
 /** Creates the collector's tables for the specs of a file, empty at the beginning of each. */
-export function givenCollector() {
+export function givenCollector(connection: Partial<CommitDbOptions> = {}) {
   let database: TestDatabase
   let db: CommitDb
   const openDb = (own: Partial<CommitDbOptions> = {}) =>
     openCommitDb({ url: database.url, schema: answerCollector.schema, applicationName: 'spec', ...own })
   beforeAll(async () => {
     database = await createTestDatabase(inject('databaseUrl'), answerCollector)
-    db = openDb()
+    db = openDb(connection)
   })
   beforeEach(() => empty())
   afterAll(async () => {
@@ -109,4 +117,26 @@ async function readTables(db: Db, tables: readonly string[]): Promise<unknown> {
     found[table] = rows.map(({ row }) => row)
   }
   return found
+}
+
+const COUNTERS = [
+  ['funnels', 'funnel_days', ['language', 'step']],
+  ['answer_times', 'answer_time_days', ['language', 'span', 'seconds']],
+  ['elements', 'element_days', ['language', 'element', 'type', 'value']],
+  ['erased_elements', 'erased_element_days', ['language', 'element', 'type', 'value']],
+] as const
+
+/** Reads the counters over all days that are not the sum of their days. */
+export async function readUnequalSums(db: Db): Promise<readonly unknown[]> {
+  const found = COUNTERS.map(async ([table, days, columns]) => {
+    const key = ['organization', 'project', 'form_id', 'environment', ...columns, 'partition'].join(', ')
+    return db.$queryRaw<unknown[]>(
+      raw(`
+        SELECT to_jsonb(one) AS whole, to_jsonb(other) AS days
+        FROM (SELECT ${key}, count FROM ${table}) AS one
+        FULL JOIN (SELECT ${key}, sum(count)::bigint AS count FROM ${days} GROUP BY ${key}) AS other USING (${key}, count)
+        WHERE one IS NULL OR other IS NULL`),
+    )
+  })
+  return (await Promise.all(found)).flat()
 }

@@ -7,7 +7,8 @@ import { OF_RANGE, type UserRange } from './model.ts'
 import { withAnswer } from './offer-answers.ts'
 import {
   countElements,
-  createCounter,
+  type Counter,
+  createCounterPair,
   type CounterRow,
   dayOf,
   elementIn,
@@ -15,7 +16,9 @@ import {
   keyColumns,
   keyOf,
   OF_ELEMENT,
-  placeOf,
+  OF_ELEMENT_DAY,
+  placesOf,
+  spansOf,
 } from './offer-counts.ts'
 import {
   deliveredOffer,
@@ -64,12 +67,11 @@ export function createCollectorModel(): CollectorModel {
   let unmatched = new Set<string>()
   const unordered = new Set<string>()
 
-  const funnels = createCounter()
-  const funnelDays = createCounter()
-  const seconds = createCounter()
-  const elements = createCounter()
+  const funnels = createCounterPair()
+  const times = createCounterPair()
+  const elements = createCounterPair()
   /** Answered elements of erased users. Their values cannot be read again. */
-  const erasedElements = createCounter()
+  const erasedElements = createCounterPair()
   /** Forms with records that were folded at an unknown time. */
   const unknownForms = new Set<string>()
   /** Elements with answers that cannot be read. */
@@ -82,8 +84,8 @@ export function createCollectorModel(): CollectorModel {
     { environment, language }: CountedIn,
   ): void => {
     const form = [organization, project, formId, environment]
-    funnels.add([...form, step, partition])
-    funnelDays.add([...form, dayOf(at), language ?? '', step, partition])
+    funnels.whole.add([...form, language ?? '', step, partition])
+    funnels.day.add([...form, dayOf(at), language ?? '', step, partition])
   }
 
   const offerOf = (fact: Exclude<DecidedFact, QueueErased>): Offer | undefined =>
@@ -115,8 +117,11 @@ export function createCollectorModel(): CollectorModel {
     countStep(fact, partition, status, { environment, language })
     if (status === 'dismissed' || before.deliveredAt === null) return
     const took = Math.floor((Date.parse(at) - Date.parse(before.deliveredAt)) / 1_000)
-    const place = [organization, project, before.formId, environment, dayOf(at), language ?? '']
-    seconds.add([...place, Math.min(Math.max(took, 0), MAX_SECONDS), partition])
+    const form = [organization, project, before.formId, environment]
+    for (const [span, from] of spansOf(Math.min(Math.max(took, 0), MAX_SECONDS))) {
+      times.whole.add([...form, language ?? '', span, from, partition])
+      times.day.add([...form, dayOf(at), language ?? '', span, from, partition])
+    }
   }
 
   /** An erasure deletes the offers of its user. Its first copy counts. */
@@ -127,7 +132,11 @@ export function createCollectorModel(): CollectorModel {
     for (const offer of offers.get(key)?.values() ?? []) {
       const { startedAt, answers } = offer
       if (startedAt === null) continue
-      for (const [element, type] of answers.types) erasedElements.add(placeOf(offer, startedAt, element, type))
+      for (const [element, type] of answers.types) {
+        const { whole, day } = placesOf(offer, startedAt, element, type)
+        erasedElements.whole.add(whole)
+        erasedElements.day.add(day)
+      }
     }
     offers.delete(key)
     erasures.set(key, fact)
@@ -213,36 +222,49 @@ export function createCollectorModel(): CollectorModel {
     },
 
     compareShared: async ({ rows }, findings) => {
-      for (const [table, counter, columns] of [
-        ['funnels', funnels, ['step', 'partition']],
-        ['funnel_days', funnelDays, ['day', 'language', 'step', 'partition']],
-        ['answer_seconds', seconds, ['day', 'language', 'seconds', 'partition']],
-        ['element_days', elements, [...OF_ELEMENT, 'value']],
-      ] as const) {
-        await compareRows({
+      const compareCounts = (
+        table: string,
+        counter: Counter,
+        columns: readonly string[],
+        /** Columns of an element: its values may be unknown, and are not shown. */
+        ofElement?: readonly string[],
+      ) =>
+        compareRows({
           table: `answers.${table}`,
           expected: counter.counts(),
           rows: rows<CounterRow>(`SELECT ${keyColumns(columns)} AS key, count FROM ${table}`),
           keyOf: ({ key }) => keyOf(key),
-          isSkipped: (key) => isOfUnknown(key) || (table === 'element_days' && unknownElements.has(elementIn(key))),
-          // Findings do not show values.
-          aboutOf: (key) => (table === 'element_days' ? elementIn(key) : key),
+          isSkipped: (key) =>
+            isOfUnknown(key) || (ofElement !== undefined && unknownElements.has(elementIn(key, ofElement))),
+          aboutOf: (key) => (ofElement ? elementIn(key, ofElement) : key),
           findings,
         })
-      }
-      await compareRows({
-        table: 'answers.erased_element_days',
-        expected: new Map([...erasedElements.counts()].map(([key, { count }]) => [key, erasedCells(key, count)])),
-        rows: rows<CounterRow & { readonly answers: number; readonly values: number }>(
-          `SELECT ${keyColumns(OF_ELEMENT)} AS key,
+      const compareErased = (table: string, counter: Counter, columns: readonly string[]) =>
+        compareRows({
+          table: `answers.${table}`,
+          expected: new Map([...counter.counts()].map(([key, { count }]) => [key, erasedCells(key, count)])),
+          rows: rows<CounterRow & { readonly answers: number; readonly values: number }>(
+            `SELECT ${keyColumns(columns)} AS key,
              coalesce(sum(count) FILTER (WHERE value = ''), 0)::bigint AS answers,
              coalesce(sum(count) FILTER (WHERE value <> ''), 0)::bigint AS values
-           FROM erased_element_days GROUP BY key`,
-        ),
-        keyOf: ({ key }) => keyOf(key),
-        isSkipped: isOfUnknown,
-        findings,
-      })
+           FROM ${table} GROUP BY key`,
+          ),
+          keyOf: ({ key }) => keyOf(key),
+          isSkipped: isOfUnknown,
+          findings,
+        })
+      const [ofStep, ofTime] = [
+        ['language', 'step', 'partition'],
+        ['language', 'span', 'seconds', 'partition'],
+      ]
+      await compareCounts('funnels', funnels.whole, ofStep)
+      await compareCounts('funnel_days', funnels.day, ['day', ...ofStep])
+      await compareCounts('answer_times', times.whole, ofTime)
+      await compareCounts('answer_time_days', times.day, ['day', ...ofTime])
+      await compareCounts('elements', elements.whole, [...OF_ELEMENT, 'value'], OF_ELEMENT)
+      await compareCounts('element_days', elements.day, [...OF_ELEMENT_DAY, 'value'], OF_ELEMENT_DAY)
+      await compareErased('erased_elements', erasedElements.whole, OF_ELEMENT)
+      await compareErased('erased_element_days', erasedElements.day, OF_ELEMENT_DAY)
     },
   }
 }

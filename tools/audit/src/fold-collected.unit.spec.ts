@@ -43,11 +43,19 @@ type Rows = Record<string, readonly object[]>
 const FORM = ['acme', 'shop', 'nps', 'P']
 const count = (...key: readonly (string | number)[]) => ({ key: [...FORM, ...key], count: 1 })
 const step = (name: string, language: string) => [
-  count(name, PARTITION),
+  count(language, name, PARTITION),
   { ...count(DAY, language, name, PARTITION), isDay: true },
 ]
 const steps = [step('queued', ''), step('delivered', 'en'), step('started', 'en'), step('finished', 'de')].flat()
-const element = (value: string) => count(DAY, 'de', 'score', 'nps', PARTITION, value)
+const element = (value: string) => count('de', 'score', 'nps', PARTITION, value)
+const elementDay = (value: string) => count(DAY, 'de', 'score', 'nps', PARTITION, value)
+/** The rows of 120 seconds. */
+const times = [
+  [1, 120],
+  [64, 64],
+  [4_096, 0],
+  [262_144, 0],
+] as const
 
 /** The rows of ada's offer. */
 const { organization, project, userId, queuedId: id, formId, causeId } = queued
@@ -77,25 +85,31 @@ const ROWS: Rows = {
   ],
   funnels: steps.filter((row) => !('isDay' in row)),
   funnel_days: steps.filter((row) => 'isDay' in row),
-  answer_seconds: [count(DAY, 'de', 120, PARTITION)],
-  element_days: [element(''), element('9')],
+  answer_times: times.map(([span, from]) => count('de', span, from, PARTITION)),
+  answer_time_days: times.map(([span, from]) => count(DAY, 'de', span, from, PARTITION)),
+  elements: [element(''), element('9')],
+  element_days: [elementDay(''), elementDay('9')],
+  erased_elements: [],
   erased_element_days: [],
 }
 /** Rows and counts that bob has left. */
-const erasedRow = { ...count(DAY, '', 'score', 'nps', PARTITION), answers: 1, values: 1 }
+const erased = (...day: string[]) => ({ ...count(...day, '', 'score', 'nps', PARTITION), answers: 1, values: 1 })
 const WITH_BOB: Rows = {
   ...ROWS,
-  funnels: ['queued', 'delivered', 'started', 'finished', 'expired'].map((name) => ({
-    ...count(name, PARTITION),
-    count: name === 'queued' || name === 'started' ? 2 : 1,
-  })),
+  funnels: [
+    { ...count('', 'queued', PARTITION), count: 2 },
+    count('', 'started', PARTITION),
+    count('', 'expired', PARTITION),
+    ...(ROWS['funnels'] ?? []).slice(1),
+  ],
   funnel_days: [
     { ...count(DAY, '', 'queued', PARTITION), count: 2 },
     count(DAY, '', 'started', PARTITION),
     count(DAY, '', 'expired', PARTITION),
     ...(ROWS['funnel_days'] ?? []).slice(1),
   ],
-  erased_element_days: [erasedRow],
+  erased_elements: [erased()],
+  erased_element_days: [erased(DAY)],
   erased_users: [
     {
       organization,
@@ -168,7 +182,7 @@ describe('the audit of the answer-collector', () => {
     const stray = { ...score(2, 1), outcome: 'unmatched' }
     const later = { ...score(2, 5 * 1_440), outcome: 'unmatched' }
     const rows = {
-      funnels: [{ ...count('unmatched', PARTITION), count: 2 }],
+      funnels: [{ ...count('', 'unmatched', PARTITION), count: 2 }],
       funnel_days: [count(DAY, '', 'unmatched', PARTITION), count('2026-11-07', '', 'unmatched', PARTITION)],
     }
     expect((await audited([stray, later, stray, later], rows)).findings).toEqual([])
@@ -201,12 +215,11 @@ describe('the audit of the answer-collector', () => {
       expect((await audited(story, changed('offers', { [column]: value }))).kinds).toEqual([
         `answers.offers: ${column}`,
       ])
-    for (const table of ['funnels', 'funnel_days', 'answer_seconds', 'element_days'])
+    for (const table of ['funnels', 'funnel_days', 'answer_times', 'answer_time_days', 'elements', 'element_days'])
       expect((await audited(story, changed(table, { count: 5 }))).kinds).toEqual([`answers.${table}: count`])
-    for (const column of ['answers', 'values'])
-      expect((await audited(story, changed('erased_element_days', { [column]: 0 }))).kinds).toEqual([
-        `answers.erased_element_days: ${column}`,
-      ])
+    for (const table of ['erased_elements', 'erased_element_days'])
+      for (const column of ['answers', 'values'])
+        expect((await audited(story, changed(table, { [column]: 0 }))).kinds).toEqual([`answers.${table}: ${column}`])
     for (const column of ['offset', 'causeOffset'])
       expect((await audited(story, changed('erased_users', { [column]: 5 }))).kinds).toEqual([
         `answer-collector erased_users: ${column}`,
@@ -218,13 +231,17 @@ describe('the audit of the answer-collector', () => {
   })
 
   it('names no values of answers', async () => {
-    const moved = [element(''), element('10')]
-    const { findings } = await audited(ofAda, { ...ROWS, element_days: moved })
-    const about = `acme/shop/nps/P/${DAY}/de/score/nps/${PARTITION}`
-    expect(findings).toMatchObject([
-      { kind: 'answers.element_days: not in the log', examples: [{ about }] },
-      { kind: 'answers.element_days: missing', examples: [{ about }] },
-    ])
+    for (const [table, moved, day] of [
+      ['elements', [element(''), element('10')], ''],
+      ['element_days', [elementDay(''), elementDay('10')], `${DAY}/`],
+    ] as const) {
+      const { findings } = await audited(ofAda, { ...ROWS, [table]: moved })
+      const about = `acme/shop/nps/P/${day}de/score/nps/${PARTITION}`
+      expect(findings).toMatchObject([
+        { kind: `answers.${table}: not in the log`, examples: [{ about }] },
+        { kind: `answers.${table}: missing`, examples: [{ about }] },
+      ])
+    }
   })
 
   it('counts what an erased user has left, without the keys, and nothing that comes again after the erasure', async () => {
@@ -243,7 +260,9 @@ describe('the audit of the answer-collector', () => {
     const lost = { lost: [userId], until: ofAda.length }
     const ahead = [...ofAda, queueErased({ at: at(9) })]
     expect(await audited(ahead, ROWS, lost)).toMatchObject({ findings: [], lag: 1 })
-    expect((await audited(ahead, { ...ROWS, offers: [unread], element_days: [] }, lost)).findings).toEqual([])
+    expect(
+      (await audited(ahead, { ...ROWS, offers: [unread], elements: [], element_days: [] }, lost)).findings,
+    ).toEqual([])
     expect((await audited(ahead, { ...ROWS, offers: [{ ...unread, status: null }] }, lost)).kinds).toEqual([
       'answers.offers: status',
     ])

@@ -9,8 +9,10 @@ import { type CallTable, defineCall } from './define-call.ts'
 export const MAX_FUNNELS_ASKED = 1_000
 /** Maximum number of offers in one answer, which also ends at some megabytes. */
 export const MAX_ANSWERS_ASKED = 1_000
-/** Maximum number of days in one answer. */
+/** Maximum number of days that results are read of. Those of the whole time have no days. */
 export const MAX_RESULT_DAYS = 400
+
+const DAY_MS = 24 * 3_600_000
 
 const FormFunnelsQuery = z.object({
   ...projectFields,
@@ -45,16 +47,20 @@ const resultsFields = {
   language: z.string().min(1).max(35).optional(),
 }
 
-const FormResultsQuery = z.object({
-  ...resultsFields,
-  /** The first day. Absent: from the beginning. */
-  from: Day.optional(),
-  /** The day after the last. Absent: up to now. */
-  to: Day.optional(),
-})
+/** `from`: the first day. `to`: the day after the last. */
+export const ResultDays = z
+  .object({ from: Day, to: Day })
+  .refine(
+    ({ from, to }) => Date.parse(to) - Date.parse(from) <= MAX_RESULT_DAYS * DAY_MS,
+    `must be at most ${MAX_RESULT_DAYS} days`,
+  )
+export type ResultDays = z.infer<typeof ResultDays>
+
+/** `days`: absent for the whole time. */
+const FormResultsQuery = z.object({ ...resultsFields, days: ResultDays.optional() })
 export type FormResultsQuery = z.infer<typeof FormResultsQuery>
 
-const FormDaysQuery = z.object({ ...resultsFields, from: Day, to: Day })
+const FormDaysQuery = z.object({ ...resultsFields, days: ResultDays })
 export type FormDaysQuery = z.infer<typeof FormDaysQuery>
 /** Scores of one element on one day. */
 const ScoreOfDay = z.object({
@@ -66,7 +72,7 @@ const ScoreOfDay = z.object({
   nps: z.number().optional(),
 })
 const FormDaysAnswer = z.object({
-  /** The days on which something was counted, in their order; at most {@link MAX_RESULT_DAYS}, the latest. */
+  /** The days on which something was counted, in their order. */
   days: z.array(z.object({ day: Day, funnel: FormFunnel, scores: z.array(ScoreOfDay) })),
   ...staleFields,
 })

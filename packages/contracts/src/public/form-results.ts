@@ -5,8 +5,8 @@ import { AnswerStatus } from '../records/user-events.ts'
 
 const count = z.number().int().min(0)
 
-/** A day in UTC, such as `2026-11-27`. */
-export const Day = z.iso.date()
+/** A day in UTC, such as `2026-11-27`. Postgres has no year 0. */
+export const Day = z.iso.date().refine((day) => !day.startsWith('0000'), 'must be a day after the year 0')
 
 /** Steps of a form, each counted on the UTC day of its own instant, in the environment of its key. */
 export const FormFunnel = z.strictObject({
@@ -105,9 +105,7 @@ export type FormSummary = z.infer<typeof FormSummary>
 
 /** `GET /v2/admin/forms`. */
 export const FormsPage = z.strictObject({
-  forms: z
-    .array(FormSummary)
-    .describe('By form id: the forms of the workspace file, and removed ones that were queued.'),
+  forms: z.array(FormSummary).describe('By form id: the forms of the workspace file, and removed ones with counts.'),
   next: z.string().nullable().describe('Pass it as `after` for the next page; null: this is the last page.'),
   ...staleFields,
 })

@@ -163,8 +163,9 @@ export const formsApi = {
     role: 'viewer',
     input: FormPath.extend({ environment, language, days: z.enum(RESULT_DAYS).default('30') }),
     answer: z.strictObject({
-      /** UTC days. `from`: null for the beginning. `to`: today. */
+      /** UTC days. `from`: null for the beginning. `to`: today. `chartsFrom`: the earliest day of `trends`. */
       from: Day.nullable(),
+      chartsFrom: Day,
       to: Day,
       /** Languages of the current content. */
       languages: z.array(z.string()),
@@ -190,9 +191,9 @@ export const formsApi = {
       isStale: z.boolean(),
       /** One page, newest first. */
       answers: z.array(AnsweredOffer),
-      /** `after` of the next page. */
       /** Number of answers of erased users that the page leaves out. The collector has not deleted them yet. */
       erased: z.number().int(),
+      /** `after` of the next page. */
       next: z.string().nullable(),
     }),
   }),

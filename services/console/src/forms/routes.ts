@@ -1,5 +1,13 @@
 import type { CatalogProject } from '@nextvisit/catalog'
-import type { Form, FormDaysAnswer, FormResults, GateCountsQuery, OpenFormRow, ProjectRef } from '@nextvisit/contracts'
+import {
+  type Form,
+  type FormDaysAnswer,
+  type FormResults,
+  type GateCountsQuery,
+  MAX_RESULT_DAYS,
+  type OpenFormRow,
+  type ProjectRef,
+} from '@nextvisit/contracts'
 import { treeInWords, triggerInWords } from '@nextvisit/domain'
 import { createInProject } from '../catalog/find-project.ts'
 import type { Dependencies } from '../dependencies.ts'
@@ -25,10 +33,6 @@ const ROWS_A_PAGE = 50
 const ANSWERS_A_PAGE = 50
 /** Hours of the gates in the list. */
 const HOURS_IN_LIST = 24
-/** Of removed forms in the list: a project with more forms shows the first ones. */
-const MAX_FUNNELS = 1_000
-/** No form is older. */
-const FIRST_DAY = '2020-01-01'
 const NO_EVALUATOR = noAnswerOf('form-trigger-evaluator')
 const NO_FUNNEL = {
   funnel: { queued: 0, delivered: 0, started: 0, finished: 0, dismissed: 0, expired: 0 },
@@ -125,18 +129,21 @@ export function createFormRoutes(parts: FormRoutesParts) {
       })
     }),
     readFormResults: inProject(async (project, { days, ...query }, _session, signal) => {
+      const from = days === 'all' ? null : daysAfter(to, -Number(days))
+      const chartsFrom = from ?? daysAfter(to, -MAX_RESULT_DAYS)
       const today = dayOf(nowMs())
       const from = days === 'all' ? null : daysAfter(today, 1 - Number(days))
       const to = daysAfter(today, 1)
       const [content, ...read] = await Promise.all([
         contentOf(project, query.formId),
-        collector.readFormResults({ ...query, ...(from !== null && { from }), to }, signal),
-        collector.readFormDays({ ...query, from: from ?? FIRST_DAY, to }, signal),
+        collector.readFormResults({ ...query, ...(from !== null && { days: { from, to } }) }, signal),
+        collector.readFormDays({ ...query, days: { from: chartsFrom, to } }, signal),
       ])
       const [results, byDay] = [orEmpty(read[0], NO_RESULTS), orEmpty(read[1], NO_DAYS)]
       if (results.outcome === 'refused') return results
       if (byDay.outcome === 'refused') return byDay
       const { stale = false, elements, ...figures } = results.answer
+        chartsFrom,
       return answered({
         ...figures,
         from,

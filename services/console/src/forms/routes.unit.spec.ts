@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import type { CollectedAnswer } from '@nextvisit/contracts'
+import { type CollectedAnswer, ResultDays } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { givenNoServices } from '../../test/given-no-services.ts'
 import { callRoute, givenSession } from '../../test/given-session.ts'
-import { answered } from '../http/api-route.ts'
-import { noAnswerOf } from '../services.ts'
+import { answered, refuse } from '../http/api-route.ts'
+import { NOT_FOUND, noAnswerOf } from '../services.ts'
 import { createFormRoutes } from './routes.ts'
 
 const NOW = Date.parse('2026-11-27T12:00:00.000Z')
@@ -78,6 +78,24 @@ function givenRoutes({
   return (name: keyof typeof routes, input: object = {}) =>
     callRoute(routes[name], { ...FORM, ...input }, givenSession('operator'))
 }
+
+describe('the results of a form', () => {
+  it('are of the whole time, with charts of at most 400 days, or of the chosen days', async () => {
+    const asked: unknown[] = []
+    const note = async ({ days }: { readonly days?: unknown }) => {
+      asked.push(days)
+      return refuse(404, NOT_FOUND, 'Nothing was counted')
+    }
+    const ask = givenRoutes({ collector: { readFormResults: note, readFormDays: note } })
+    const charts = { from: '2025-10-24', to: '2026-11-28' }
+    const answer = { from: null, chartsFrom: charts.from, to: '2026-11-27' }
+    expect(await ask('readFormResults', { environment: 'P', days: 'all' })).toMatchObject({ answer })
+    expect(asked).toEqual([undefined, charts])
+    expect(ResultDays.safeParse(charts).success).toBe(true)
+    await ask('readFormResults', { environment: 'P', days: '7' })
+    expect(asked.slice(2)).toEqual([1, 2].map(() => ({ from: '2026-11-21', to: '2026-11-28' })))
+  })
+})
 
 describe('the answers to a form', () => {
   it('are without those of erased and suppressed users, also while services lag, and the page counts them', async () => {

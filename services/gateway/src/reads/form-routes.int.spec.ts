@@ -107,6 +107,11 @@ afterAll(async () => {
 })
 
 const asked = () => service.calls.at(-1)?.question
+/** Reads results, and returns the days that the collector was asked for. */
+const read = async (query: string) => {
+  const { status } = await gateway.get(`/v2/admin/forms/ces/results${query}`)
+  return [status, Object(asked()).days]
+}
 
 describe('GET /v2/admin/forms (forms.md, Results)', () => {
   it('lists forms of the workspace and removed ones with counts, by id', async () => {
@@ -146,8 +151,19 @@ describe('GET /v2/admin/forms/{formId}/results (forms.md, Results)', () => {
     for (const formId of COUNTED) {
       const { status, body } = await gateway.get(`/v2/admin/forms/${formId}/results?from=2026-11-01&to=2026-12-01`)
       expect([status, FormResults.parse(body)]).toEqual([200, RESULTS])
-      expect(asked()).toMatchObject({ formId, environment: 'P', from: '2026-11-01', to: '2026-12-01' })
+      expect(asked()).toMatchObject({ formId, environment: 'P', days: { from: '2026-11-01', to: '2026-12-01' } })
     }
+  })
+
+  it('are of the whole time, or of at most 400 days', async () => {
+    expect(await read('')).toEqual([200, undefined])
+    const year = { from: '2025-01-01', to: '2026-02-05' }
+    expect(await read(`?from=${year.from}&to=${year.to}`)).toEqual([200, year])
+    const [from, tomorrow] = [-399, 1].map((days) =>
+      new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10),
+    )
+    expect(await read(`?from=${from}`)).toEqual([200, { from, to: tomorrow }])
+    expect(await read('?from=9999-12-31')).toEqual([200, { from: '9999-12-31', to: '9999-12-31' }])
   })
 
   it('are 0 for a form of the workspace without counts', async () => {
@@ -176,6 +192,9 @@ describe('GET /v2/admin/forms/{formId}/results (forms.md, Results)', () => {
     ['to=2026-13-01', /^to must be a day/],
     ['to=0000-01-01', /^to must be a day/],
     ['from=2026-11-27&to=2026-11-26', /^from must be before to/],
+    ['from=2025-01-01&to=2026-02-06', /^from must be at most 400 days before to/],
+    ['from=2025-01-01', /^from must be at most 400 days before to, which is tomorrow if absent/],
+    ['to=2026-11-27', /^from must be at most 400 days before to/],
     ['environment=prod', /^environment must be P/],
     ['language=%3Cscript%3E', /^language must be a language tag/],
   ])('answers 400 for %s', async (query, message) => {
@@ -213,6 +232,7 @@ describe('GET /v2/admin/forms/{formId}/answers (forms.md, Results)', () => {
       ['ada', AFTER],
       [null, AFTER],
       ['returned', AFTER],
+      [null, AFTER],
       ['ada', BEFORE],
     ])
     expect(page.answers[0]).toEqual({ ...ANSWERS[0], userName: 'ada' })
@@ -231,7 +251,6 @@ describe('GET /v2/admin/forms/{formId}/answers (forms.md, Results)', () => {
 
   it.each([
     'after=x',
-      [null, AFTER],
     `after=2026-99-01T00:00:00.000Z_${randomUUID()}`,
     `after=0000-01-01T00:00:00.000Z_${randomUUID()}`,
     `after=${AFTER}_${randomUUID().toUpperCase()}`,

@@ -58,7 +58,7 @@ export function createFormRoutes(parts: FormRoutesParts): readonly Route[] {
 
   async function getFormResults({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Result> {
     const { organization, project } = place
-    const parsed = parseResultsQuery(parameters)
+    const parsed = parseResultsQuery(parameters, Date.now())
     if (parsed.outcome === 'refused') return parsed
     const formId = formIdIn(parameters)
     if (formId === undefined) return refuse(REFUSALS.form)

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { type KeyKind, type LimitReason, withSeparators } from '@nextvisit/contracts'
+import { type KeyKind, type LimitReason, MAX_RESULT_DAYS, withSeparators } from '@nextvisit/contracts'
 import {
   ANSWER_RULES,
   BODY_RULES,
@@ -179,6 +179,11 @@ export const REFUSALS = nameRules({
     when: 'A `to` that is no day',
   },
   days: { status: 400, message: 'from must be before to, which is exclusive', when: 'A `to` that is not later' },
+  resultDays: {
+    status: 400,
+    message: `from must be at most ${MAX_RESULT_DAYS} days before to, which is tomorrow if absent; without both, results are of the whole time`,
+    when: `More than ${MAX_RESULT_DAYS} days, or \`to\` without \`from\``,
+  },
 
   // The proof that a request may speak for its user.
   signature: {

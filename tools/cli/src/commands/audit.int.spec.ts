@@ -130,8 +130,11 @@ const TAMPERED_ANSWERS = [
   ['offers: answers', `UPDATE offers SET answers = '{"score":1}'`],
   ['funnels: count', `UPDATE funnels SET count = count + 1 WHERE step = 'queued'`],
   ['funnel_days: count', `UPDATE funnel_days SET count = count + 1 WHERE step = 'queued'`],
-  ['answer_seconds: count', 'UPDATE answer_seconds SET count = count + 1'],
+  ['answer_times: count', 'UPDATE answer_times SET count = count + 1'],
+  ['answer_time_days: count', 'UPDATE answer_time_days SET count = count + 1'],
+  ['elements: count', `UPDATE elements SET count = count + 1 WHERE value = ''`],
   ['element_days: count', `UPDATE element_days SET count = count + 1 WHERE value = ''`],
+  ['erased_elements: answers', `UPDATE erased_elements SET count = count + 1 WHERE value = ''`],
   ['erased_element_days: answers', `UPDATE erased_element_days SET count = count + 1 WHERE value = ''`],
 ] as const
 

@@ -25,7 +25,7 @@ CREATE TABLE offers (
   answers       json NOT NULL,
   -- Size of the answers in bytes.
   answer_bytes  int NOT NULL,
-  -- What the answers add to element_days: a list of [element, type, value].
+  -- What the answers add to the counts of elements: a list of [element, type, value].
   counted       jsonb NOT NULL,
   PRIMARY KEY (organization, project, user_id, id)
 );
@@ -34,21 +34,23 @@ ALTER TABLE offers ALTER COLUMN answers SET STATISTICS 0, ALTER COLUMN counted S
 CREATE INDEX offers_answered ON offers (organization, project, form_id, environment, started_at, id)
   WHERE started_at IS NOT NULL;
 
--- How often offers of a form took a step. All counters are rows of a partition, and only its owner writes them: folds of two
--- partitions never wait for each other. An erasure keeps them.
+-- How often offers of a form took a step, over all days. Language '': unknown. All counters are rows of a partition, and only its
+-- owner writes them: folds of two partitions never wait for each other. An erasure keeps them.
+-- Each counter has a table over all days and one by UTC day, so results of the whole time read rows whose number does not grow with
+-- the days.
 CREATE TABLE funnels (
   organization text NOT NULL,
   project      text NOT NULL,
   -- Pages of forms are merged with the forms of the workspace file, in this order.
   form_id      text COLLATE "C" NOT NULL,
   environment  text NOT NULL,
+  language     text NOT NULL,
   step         text NOT NULL,
   partition    int NOT NULL,
   count        bigint NOT NULL,
-  PRIMARY KEY (organization, project, form_id, environment, step, partition)
+  PRIMARY KEY (organization, project, form_id, environment, language, step, partition)
 );
 
--- The same of a UTC day and a language ('': unknown).
 CREATE TABLE funnel_days (
   organization text NOT NULL,
   project      text NOT NULL,
@@ -62,23 +64,55 @@ CREATE TABLE funnel_days (
   PRIMARY KEY (organization, project, form_id, environment, day, language, step, partition)
 );
 
--- How many offers took these seconds from delivered to finished, by the day on which they were finished. Their median is exact,
--- and survives erasures.
-CREATE TABLE answer_seconds (
+-- How many offers took from `seconds` up to `span` seconds more from delivered to finished. Each offer counts once in every span, so
+-- the median is found by a descent from wide spans to seconds. It is exact, and survives erasures.
+CREATE TABLE answer_times (
   organization text NOT NULL,
   project      text NOT NULL,
   form_id      text NOT NULL,
   environment  text NOT NULL,
-  day          text NOT NULL,
-  language     text NOT NULL,
+  span         int NOT NULL,
   seconds      int NOT NULL,
+  language     text NOT NULL,
   partition    int NOT NULL,
   count        bigint NOT NULL,
-  PRIMARY KEY (organization, project, form_id, environment, day, language, seconds, partition)
+  PRIMARY KEY (organization, project, form_id, environment, span, seconds, language, partition)
 );
 
--- How many offers have a value as answer to an element, by the day on which they were started. Value '': any. A value is a
--- number, the id of an option, 'other', 'true' or 'false'.
+-- The same by the day on which they were finished.
+CREATE TABLE answer_time_days (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  form_id      text NOT NULL,
+  environment  text NOT NULL,
+  span         int NOT NULL,
+  day          text NOT NULL,
+  seconds      int NOT NULL,
+  language     text NOT NULL,
+  partition    int NOT NULL,
+  count        bigint NOT NULL,
+  PRIMARY KEY (organization, project, form_id, environment, span, day, seconds, language, partition)
+);
+
+-- How many offers have a value as answer to an element. Value '': any. A value is a number, the id of an option, 'other', 'true' or
+-- 'false'.
+CREATE TABLE elements (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  form_id      text NOT NULL,
+  environment  text NOT NULL,
+  language     text NOT NULL,
+  element      text NOT NULL,
+  type         text NOT NULL,
+  value        text NOT NULL,
+  partition    int NOT NULL,
+  -- A changed answer moves to another row. A commit deletes the rows that it leaves at 0.
+  count        bigint NOT NULL,
+  PRIMARY KEY (organization, project, form_id, environment, language, element, type, value, partition)
+);
+CREATE INDEX elements_empty ON elements (partition) WHERE count = 0;
+
+-- The same by the day on which the offers were started.
 CREATE TABLE element_days (
   organization text NOT NULL,
   project      text NOT NULL,
@@ -90,14 +124,27 @@ CREATE TABLE element_days (
   type         text NOT NULL,
   value        text NOT NULL,
   partition    int NOT NULL,
-  -- A changed answer moves to another row. A commit deletes the rows that it leaves at 0.
   count        bigint NOT NULL,
   PRIMARY KEY (organization, project, form_id, environment, day, language, element, type, value, partition)
 );
 CREATE INDEX element_days_empty ON element_days (partition) WHERE count = 0;
 
--- The same of users who are erased: the commit that folds the erasure moves their counts here. No replay can read their answers
+-- The same two of users who are erased: the commit that folds the erasure moves their counts here. No replay can read their answers
 -- again, so it carries these rows.
+CREATE TABLE erased_elements (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  form_id      text NOT NULL,
+  environment  text NOT NULL,
+  language     text NOT NULL,
+  element      text NOT NULL,
+  type         text NOT NULL,
+  value        text NOT NULL,
+  partition    int NOT NULL,
+  count        bigint NOT NULL,
+  PRIMARY KEY (organization, project, form_id, environment, language, element, type, value, partition)
+);
+
 CREATE TABLE erased_element_days (
   organization text NOT NULL,
   project      text NOT NULL,

@@ -58,11 +58,12 @@ function languagesOf(results: Answer<'readFormResults'> | undefined, chosen: str
 }
 
 function Shown({ results }: { readonly results: Answer<'readFormResults'> }) {
-  const { from, to, isStale, funnel, unmatched, elements, trends } = results
+  const { from, chartsFrom, to, isStale, funnel, unmatched, elements, trends } = results
   return (
     <>
       <p className="quiet source">
         {from === null ? 'Up to' : `From ${from} to`} {to}, UTC days.
+        {from === null && trends.length > 0 && ` Scores by day, week or month begin on ${chartsFrom} at the earliest.`}
         {isStale && ' The answer collector lags, so the latest answers may be missing.'}
       </p>
       <Tiles results={results} />
