@@ -142,7 +142,7 @@ export function describeAnswers(stackOf: () => ThrowAwayStack): void {
       }
     })
 
-    it('have one fact under an Idempotency-Key, also if both requests come at once', async () => {
+    it('have one answer to all requests under an Idempotency-Key, also if they come at once', async () => {
       const body = { ...answered(), answers: { score: 9, reason: 'hidden' }, status: 'finished' }
       const keyed = { 'idempotency-key': 'answer-1' }
       const [one, other] = await Promise.all([

@@ -17,8 +17,10 @@ import { maskFor, revealedName } from '../http/mask.ts'
 import { noAnswerOf, NOT_FOUND } from '../services.ts'
 import { answeredOffer } from './answered-offer.ts'
 import { type FormPath, formsApi, type FormSummary } from './api.ts'
+import { createReadCountedForms } from './counted-forms.ts'
 import { contentIn, createReadContent } from './form-content.ts'
 import { shownElements } from './form-results.ts'
+import { createReadNamedAnswers } from './named-answers.ts'
 import { formSettingsOf } from './form-settings.ts'
 import { listedForm, openOf, periodOf, stoppedOf } from './form-summary.ts'
 import { dayOf, daysAfter, scoreTrends } from './score-trends.ts'
@@ -28,7 +30,6 @@ import { shortened } from './shortened.ts'
 const COUNT_UP_TO_IN_LIST = 500
 const COUNT_UP_TO = 20_000
 const FORMS_A_PAGE = 50
-import { createReadNamedAnswers } from './named-answers.ts'
 const ROWS_A_PAGE = 50
 const ANSWERS_A_PAGE = 50
 /** Hours of the gates in the list. */
@@ -48,12 +49,13 @@ type FormRoutesParts = Pick<
 
 export function createFormRoutes(parts: FormRoutesParts) {
   const { catalog, contents, collector, evaluator, evaluators, projector, nowMs } = parts
+  const readNamedAnswers = createReadNamedAnswers(parts)
+  const readCountedForms = createReadCountedForms(parts)
   const inProject = createInProject(catalog)
   const readContent = createReadContent(contents)
   const readGates = (query: GateCountsQuery, signal: AbortSignal) =>
     Promise.all(
       evaluators.map(async ({ readGateCounts }) => {
-  const readNamedAnswers = createReadNamedAnswers(parts)
         const counts = await readGateCounts(query, signal)
         return counts.outcome === 'answered' ? counts.answer : undefined
       }),
@@ -75,12 +77,10 @@ export function createFormRoutes(parts: FormRoutesParts) {
 
   return serveApi(formsApi, {
     listForms: inProject(async ({ config: { forms } }, { environment, find, page, ...path }, _session, signal) => {
-      const counted = await collector.readFormFunnels({ ...path, environment, limit: MAX_FUNNELS }, signal)
+      const counted = await readCountedForms(path, signal)
       if (counted.outcome === 'refused') return counted
       const byId = new Map(forms.map((form) => [form.id, form]))
-      const removed = counted.answer.forms
-        .filter(({ formId }) => !byId.has(formId))
-        .map(({ formId }) => ({ id: formId }))
+      const removed = counted.answer.filter((id) => !byId.has(id)).map((id) => ({ id }))
       const all = [...forms, ...removed]
       const wanted = all.filter(isNamed(find))
       const formIds = wanted.slice((page - 1) * FORMS_A_PAGE, page * FORMS_A_PAGE).map(({ id }) => id)
@@ -88,9 +88,7 @@ export function createFormRoutes(parts: FormRoutesParts) {
       const [processes, open, funnels] = await Promise.all([
         readGates({ ...query, hours: HOURS_IN_LIST }, signal),
         evaluator.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO_IN_LIST }, signal),
-        counted.answer.next === null
-          ? counted
-          : collector.readFormFunnels({ ...query, environment, limit: MAX_FUNNELS }, signal),
+        collector.readFormFunnels({ ...query, environment, limit: FORMS_A_PAGE }, signal),
       ])
       const period = periodOf(processes, HOURS_IN_LIST, nowMs())
       if (!period) return NO_EVALUATOR
@@ -129,11 +127,10 @@ export function createFormRoutes(parts: FormRoutesParts) {
       })
     }),
     readFormResults: inProject(async (project, { days, ...query }, _session, signal) => {
+      const today = dayOf(nowMs())
+      const to = daysAfter(today, 1)
       const from = days === 'all' ? null : daysAfter(to, -Number(days))
       const chartsFrom = from ?? daysAfter(to, -MAX_RESULT_DAYS)
-      const today = dayOf(nowMs())
-      const from = days === 'all' ? null : daysAfter(today, 1 - Number(days))
-      const to = daysAfter(today, 1)
       const [content, ...read] = await Promise.all([
         contentOf(project, query.formId),
         collector.readFormResults({ ...query, ...(from !== null && { days: { from, to } }) }, signal),
@@ -143,10 +140,10 @@ export function createFormRoutes(parts: FormRoutesParts) {
       if (results.outcome === 'refused') return results
       if (byDay.outcome === 'refused') return byDay
       const { stale = false, elements, ...figures } = results.answer
-        chartsFrom,
       return answered({
         ...figures,
         from,
+        chartsFrom,
         to: today,
         languages: content?.languages ?? [],
         isStale: stale,

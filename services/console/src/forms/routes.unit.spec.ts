@@ -79,6 +79,38 @@ function givenRoutes({
     callRoute(routes[name], { ...FORM, ...input }, givenSession('operator'))
 }
 
+describe('the list of forms', () => {
+  const steps = { queued: 1, delivered: 1, started: 1, finished: 1, dismissed: 0, expired: 0 }
+
+  it('has removed forms, which the collector is asked for every ten seconds at most', async () => {
+    const asked: unknown[] = []
+    let now = NOW
+    const ask = givenRoutes({
+      nowMs: () => now,
+      collector: {
+        readFormFunnels: async ({ formIds, environment }) => {
+          asked.push(formIds ?? 'all')
+          const forms = (formIds ?? ['gone']).map((formId) => ({
+            formId,
+            funnel: { ...steps, queued: environment === 'T' ? 2 : 1 },
+            responseRate: 1,
+            unmatched: 0,
+          }))
+          return answered({ forms, next: null })
+        },
+      },
+    })
+    const list = () => ask('listForms', { environment: 'T', find: '', page: 1 })
+    const gone = { formId: 'gone', state: 'gone', funnel: { queued: 2 } }
+    expect(await list()).toMatchObject({ answer: { forms: [gone], total: 1 } })
+    await list()
+    expect(asked).toEqual(['all', ['gone'], ['gone']])
+    now += 10_000
+    await list()
+    expect(asked.slice(3)).toEqual(['all', ['gone']])
+  })
+})
+
 describe('the results of a form', () => {
   it('are of the whole time, with charts of at most 400 days, or of the chosen days', async () => {
     const asked: unknown[] = []

@@ -1,0 +1,36 @@
+import { MAX_FUNNELS_ASKED, type ProjectRef } from '@nextvisit/contracts'
+import { projectKeyOf } from '@nextvisit/domain'
+import type { Dependencies } from '../dependencies.ts'
+import { answered, type ApiResult } from '../http/api-route.ts'
+
+/** As often as the list of forms reloads. */
+const KEPT_MS = 10_000
+const MAX_PROJECTS = 1_000
+
+/**
+ * Creates a function that reads the ids of the forms with counts: at most {@link MAX_FUNNELS_ASKED}, the first by id. The collector adds up
+ * the counts of all of them, so the ids of a project are kept for ten seconds.
+ */
+export function createReadCountedForms({ collector, nowMs }: Pick<Dependencies, 'collector' | 'nowMs'>) {
+  const kept = new Map<string, { readonly ids: readonly string[]; readonly readAtMs: number }>()
+
+  function keep(key: string, ids: readonly string[]): void {
+    kept.delete(key)
+    kept.set(key, { ids, readAtMs: nowMs() })
+    const [oldest] = kept.keys()
+    if (kept.size > MAX_PROJECTS && oldest !== undefined) kept.delete(oldest)
+  }
+
+  return async ({ organization, project }: ProjectRef, signal: AbortSignal): Promise<ApiResult<readonly string[]>> => {
+    const key = projectKeyOf({ organization, project })
+    const known = kept.get(key)
+    if (known && nowMs() - known.readAtMs < KEPT_MS) return answered(known.ids)
+    // Forms with counts in the other environment are listed, too.
+    const query = { organization, project, environment: 'P' as const, limit: MAX_FUNNELS_ASKED }
+    const read = await collector.readFormFunnels(query, signal)
+    if (read.outcome === 'refused') return read
+    const ids = read.answer.forms.map(({ formId }) => formId)
+    keep(key, ids)
+    return answered(ids)
+  }
+}
