@@ -1,24 +1,19 @@
+import { createHook } from 'node:async_hooks'
 import * as zlib from 'node:zlib'
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { givenFetched } from '../../test/read-fetched.ts'
+import { fetchedBatches } from './fetched-batch.ts'
 
-const counted = vi.hoisted(() => ({ decompressions: 0 }))
+const counted = { decompressions: 0 }
 
-/** Counts the decompressions, which happen. Other specs of this process have loaded the modules without it. */
-vi.mock('node:zlib', async (original) => {
-  const actual = await original<typeof zlib>()
-  const zstdDecompress = (...given: Parameters<typeof actual.zstdDecompress>) => {
-    counted.decompressions += 1
-    actual.zstdDecompress(...given)
-  }
-  return { ...actual, zstdDecompress }
+/** Node creates a stream for each decompression. */
+const streams = createHook({
+  init: (_id, _type, _trigger, resource) => {
+    if (resource.constructor.name === 'ZstdDecompress') counted.decompressions += 1
+  },
 })
-
-let fetchedBatches: typeof import('./fetched-batch.ts').fetchedBatches
-beforeAll(async () => {
-  vi.resetModules()
-  ;({ fetchedBatches } = await import('./fetched-batch.ts'))
-})
+beforeAll(() => void streams.enable())
+afterAll(() => void streams.disable())
 beforeEach(() => void (counted.decompressions = 0))
 
 const PARTS = 10
