@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
+import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
 import { eventually, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { expect } from 'vitest'
 
@@ -71,7 +72,8 @@ export function createStackCommands(stackOf: () => ThrowAwayStack, variables: Re
   }
 
   async function isSettled(): Promise<boolean> {
-    const { stdout } = await nextvisit('status', '--json')
+    // In this process, because it is asked again and again. The start of a process takes more CPU time than the answer.
+    const { stdout } = await runNextvisit(['status', '--json'], { NEXTVISIT_DATA: stackOf().dataDirectory })
     const { consumers } = JSON.parse(stdout) as { consumers: readonly { readonly lagRecords: number }[] }
     return consumers.every(({ lagRecords }) => lagRecords === 0)
   }
