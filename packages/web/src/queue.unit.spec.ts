@@ -237,7 +237,7 @@ describe('answers', () => {
     ])
     pauses.endAll(true)
     await vi.advanceTimersByTimeAsync(0)
-    expect(scores(bodies).toSorted()).toEqual([2, 4])
+    expect(new Set(scores(bodies))).toEqual(new Set([2, 4]))
     expect(await Promise.all([results[0], results[2]])).toEqual([REPLACED, REPLACED])
   })
 

@@ -11,7 +11,7 @@ export function countsOf(all: readonly Answers[]): object {
     const counted = (counts[element] ??= { count: 0, values: {} })
     counted.count += 1
     for (const value of TEXTS.includes(element) ? [] : [answer].flat()) {
-      const name = typeof value === 'object' ? 'other' : String(value)
+      const name = typeof value === 'object' ? 'other' : String(value as string | number | boolean)
       counted.values[name] = (counted.values[name] ?? 0) + 1
     }
   }

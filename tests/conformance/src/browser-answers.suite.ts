@@ -264,9 +264,9 @@ export function describeAnswersGiven({ userName, profileOf }: Respondents): void
       const facts = await readUserEvents(product())
       const ends = facts.filter(({ value }) => value['type'] === 'AnswerGiven' && value['status'] !== 'partial')
       // A repeat under the same key has the same id.
-      const ended = [...new Map(ends.map(({ value }) => [value['id'], value['userName']])).values()]
+      const ended = [...new Map(ends.map(({ value }) => [value['id'], String(value['userName'])])).values()]
       const users = new Set(given.map((answer) => answer.userName))
-      expect(ended.filter((name) => users.has(String(name))).toSorted()).toEqual(
+      expect(ended.filter((name) => users.has(name)).toSorted()).toEqual(
         given.map((answer) => answer.userName).toSorted(),
       )
 
