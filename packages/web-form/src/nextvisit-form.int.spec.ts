@@ -254,6 +254,20 @@ describe('a form', () => {
     await expect.poll(() => form.sent.map(({ answers }) => answers), PATIENTLY).toEqual([{ score: 4 }])
   })
 
+  it('hands over what waits when the page is hidden, before the client handles that', async () => {
+    const form = await open({
+      offer: offerOf(CONTENTS.en),
+      before: `const send = globalThis.sendAnswer
+        globalThis.order = []
+        globalThis.sendAnswer = (answer) => (order.push('answered'), send(answer))
+        document.addEventListener('visibilitychange', () => order.push('hidden'))`,
+    })
+    await form.page.getByRole('radio', { name: '4', exact: true }).first().check()
+    await form.page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })
+      document.dispatchEvent(new Event('visibilitychange'))`)
+    expect(await form.page.evaluate('order')).toEqual(['answered', 'hidden'])
+  })
+
   it('stays, with its answers, if they could not be sent', async () => {
     const form = await open({ offer: withElements({ id: 'stars', type: 'rating', scale: 3 }) })
     form.answerWith('rejected')

@@ -80,15 +80,15 @@ export class NextvisitForm extends BaseElement {
   connectedCallback(): void {
     this.#takeEarlyProperties()
     this.#handleForms()
-    // Before the listeners of the client, which then sends what it has.
+    // Before the listener of the client, which then sends all that it has. When a page is left, this event follows `pagehide`.
     document.addEventListener('visibilitychange', this.#flushIfHidden, true)
-    addEventListener('pagehide', this.#flush, true)
+    addEventListener('pagehide', this.#flush)
     this.#render()
   }
 
   disconnectedCallback(): void {
     document.removeEventListener('visibilitychange', this.#flushIfHidden, true)
-    removeEventListener('pagehide', this.#flush, true)
+    removeEventListener('pagehide', this.#flush)
     this.#removeHandler?.()
     this.#flush()
   }
