@@ -45,6 +45,7 @@ export type TriggerRule = { readonly inFile: TriggerInFile } & (
 
 export function formRuleOf(form: FormInFile): FormRule {
   const repeat = form.frequency?.repeat ?? 'once'
+  const isUntilAnswered = form.frequency?.until === 'answered'
   return {
     id: form.id,
     isEnabled: form.enabled ?? true,
@@ -53,10 +54,10 @@ export function formRuleOf(form: FormInFile): FormRule {
     triggers: (form.triggers ?? []).map(triggerRuleOf),
     audience: form.audience ?? { all: [] },
     sample: form.sample ?? 100,
-    times: timesOf(repeat),
+    times: isUntilAnswered ? Infinity : timesOf(repeat),
     ...(typeof repeat === 'object' && 'every' in repeat && { everyMs: msOf(repeat.every) }),
     repeat,
-    isUntilAnswered: form.frequency?.until === 'answered',
+    isUntilAnswered,
     ignoresCooldown: form.cooldown?.ignore ?? false,
     priority: form.priority ?? 0,
     delayMs: msOf(form.delay ?? '0s'),

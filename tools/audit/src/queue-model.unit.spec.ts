@@ -66,6 +66,8 @@ describe('the evaluator’s decisions in the audit', () => {
     expect(await kindsOf({ forms, records })).toEqual([])
     const form = { frequency: { repeat: 'once' } } as const
     expect(await kindsOf({ form, forms, records })).toEqual(['form-events: too often', 'form-events: refused'])
+    const untilAnswered = { frequency: { until: 'answered' } } as const
+    expect(await kindsOf({ form: untilAnswered, forms, records })).toEqual([])
   })
 
   it.each<[string, Partial<FormInFile>]>([
