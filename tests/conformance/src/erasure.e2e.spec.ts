@@ -64,7 +64,7 @@ let folder: string
 /** The userIds of the erased people. */
 let erased: readonly string[]
 
-const { nextvisit, settle } = createStackCommands(() => stack, VARIABLES)
+const { nextvisit, startNextvisit, settle } = createStackCommands(() => stack, VARIABLES)
 const { carefully, post, get } = createStackCaller(
   () => stack,
   () => stack.keys.admin,
@@ -315,7 +315,7 @@ describe('an erasure', { timeout: 240_000 }, () => {
   it('outlives a restore of older keys and a replay of every consumer', async () => {
     const messages = [...before.keys.values()].map(({ key, value, partition }) => ({ key, value, partition }))
     await withProducer(stack, (producer) => producer.send({ topic: 'user-keys', messages }))
-    const replays = await Promise.all(CONSUMERS.map((consumer) => nextvisit('replay', consumer)))
+    const replays = await Promise.all(CONSUMERS.map((consumer) => startNextvisit('replay', consumer)))
     for (const { exitCode, stdout, stderr } of replays) {
       expect(`${stdout}${stderr}`).toContain('Rebuilt and live rows are equal')
       expect(exitCode).toBe(0)

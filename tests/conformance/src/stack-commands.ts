@@ -58,11 +58,24 @@ export interface Ended {
   readonly output: string
 }
 
+/** Commands in this process, one after the other, because each captures the output. */
+let last: Promise<unknown> = Promise.resolve()
+
 /** Returns functions that run the command line against a stack, with these variables only. */
 export function createStackCommands(stackOf: () => ThrowAwayStack, variables: ReadonlyMap<string, string> = new Map()) {
+  const environment = () => ({ ...Object.fromEntries(variables), NEXTVISIT_DATA: stackOf().dataDirectory })
+
+  /** Runs a command in this process. The start of another process takes more CPU time than most commands. */
   async function nextvisit(...args: readonly string[]): Promise<Ended> {
-    const env = { ...Object.fromEntries(variables), NEXTVISIT_DATA: stackOf().dataDirectory }
-    const child = spawn(process.execPath, [CLI, ...args], { env })
+    const run = last.then(() => runNextvisit(args, environment()))
+    last = run.catch(() => undefined)
+    const { exitCode, stdout, stderr } = await run
+    return { exitCode, stdout, stderr, output: `${stdout}${stderr}` }
+  }
+
+  /** Runs a command in a process of its own, beside others. */
+  async function startNextvisit(...args: readonly string[]): Promise<Ended> {
+    const child = spawn(process.execPath, [CLI, ...args], { env: environment() })
     const [stdout, stderr, exitCode] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
@@ -72,14 +85,14 @@ export function createStackCommands(stackOf: () => ThrowAwayStack, variables: Re
   }
 
   async function isSettled(): Promise<boolean> {
-    // In this process, because it is asked again and again. The start of a process takes more CPU time than the answer.
-    const { stdout } = await runNextvisit(['status', '--json'], { NEXTVISIT_DATA: stackOf().dataDirectory })
+    const { stdout } = await nextvisit('status', '--json')
     const { consumers } = JSON.parse(stdout) as { consumers: readonly { readonly lagRecords: number }[] }
     return consumers.every(({ lagRecords }) => lagRecords === 0)
   }
 
   return {
     nextvisit,
+    startNextvisit,
     /** Waits until every consumer has folded everything. */
     settle: async () => expect(await eventually(isSettled, Boolean, 60_000, 500)).toBe(true),
   }

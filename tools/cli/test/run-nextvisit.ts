@@ -19,10 +19,14 @@ export async function runNextvisit(
   catalogTopic?: string,
 ): Promise<Ended> {
   const output = { stdout: '', stderr: '' }
-  const into = (stream: keyof typeof output, end: string) => (text: unknown) => {
-    output[stream] += format(text) + end
-    return true
-  }
+  const into =
+    (stream: keyof typeof output, end: string) =>
+    (text: unknown, ...rest: readonly unknown[]) => {
+      output[stream] += format(text) + end
+      const done = rest.at(-1)
+      if (typeof done === 'function') done()
+      return true
+    }
   const spies = [
     vi.spyOn(process.stdout, 'write').mockImplementation(into('stdout', '')),
     vi.spyOn(process.stderr, 'write').mockImplementation(into('stderr', '')),
