@@ -9,6 +9,8 @@ import type {
   FormExpired,
   FormQueued,
   QueueErased,
+  SegmentEntered,
+  SegmentLeft,
 } from '../src/records/form-events.ts'
 import type { TraitOperations } from '../src/records/traits.ts'
 import type {
@@ -174,6 +176,21 @@ export function queueErased({ userName = 'ada', ...special }: Special<QueueErase
   const keysUntil = new Date(Date.parse(at) + 60_000).toISOString()
   const erasure = { id: randomUUID(), erasureId: randomUUID(), at, keysUntil }
   return { type: 'QueueErased', organization, project, userId, ...erasure, ...special }
+}
+
+/** Returns the members of a record about a membership of a user. */
+function aboutSegment<Type extends string>(type: Type, userName: string) {
+  const { id, organization, project, userId } = common(userName)
+  const cause = { cause: 'record', causeId: randomUUID(), causeOffset: 0, catalogRevision: 1 } as const
+  return { type, id, organization, project, userId, segmentId: 'paying', at: INSTANT, ...cause } as const
+}
+
+export function segmentEntered({ userName = 'ada', ...special }: Special<SegmentEntered> = {}): SegmentEntered {
+  return { ...aboutSegment('SegmentEntered', userName), ...special }
+}
+
+export function segmentLeft({ userName = 'ada', ...special }: Special<SegmentLeft> = {}): SegmentLeft {
+  return { ...aboutSegment('SegmentLeft', userName), ...special }
 }
 
 /** Returns these answers as of elements of the type `text`. */

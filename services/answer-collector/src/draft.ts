@@ -28,7 +28,7 @@ export interface Draft {
 export type Step = 'queued' | 'delivered' | 'started' | 'finished' | 'dismissed' | 'expired' | 'unmatched'
 
 /** A record about an offer. */
-export type OfferFact = Exclude<AnyFormFact, { readonly type: 'QueueErased' }>
+export type OfferFact = Extract<AnyFormFact, { readonly queuedId: string }>
 
 /** The environment and the language that a step counts in. */
 interface CountedIn {

@@ -23,7 +23,7 @@ export async function loadDraft(db: Db, records: readonly Recorded<AnyFormFact>[
 
 /** Returns the key of the offer that a fact may change. */
 function namedBy(fact: AnyFormFact): readonly Pick<Offer, 'organization' | 'project' | 'userId' | 'id'>[] {
-  if (fact.type === 'QueueErased' || fact.type === 'FormCancelled') return []
+  if (!('queuedId' in fact) || fact.type === 'FormCancelled') return []
   if (fact.type === 'FormAnswered' && fact.outcome !== 'recorded') return []
   const { organization, project, userId, queuedId: id } = fact
   return [{ organization, project, userId, id }]

@@ -34,6 +34,8 @@ export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>):
       QueueErased: ({ erased }, record) => {
         erased.push(erasedUserOf(record))
       },
+      SegmentEntered: 'ignored',
+      SegmentLeft: 'ignored',
     },
     save: (draft) => ({ statements: saveDraft(draft) }),
     afterCommit: async (_db, { ignoredSteps }) => ignored.inc(ignoredSteps),

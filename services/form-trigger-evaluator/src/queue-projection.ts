@@ -37,6 +37,8 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
       FormExpired: evolveRow,
       FormAnswered: evolveRow,
       QueueErased: 'ignored',
+      SegmentEntered: 'ignored',
+      SegmentLeft: 'ignored',
     },
     save: ({ stored, changed, erased }) => {
       const { updated = [], inserted = [] } = Object.groupBy(changed.values(), ({ id }) =>

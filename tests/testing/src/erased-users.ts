@@ -6,6 +6,8 @@ import {
   formQueued,
   identifyRequested,
   queueErased,
+  segmentEntered,
+  segmentLeft,
   userErased,
 } from '@nextvisit/contracts/fixtures'
 import { type Db, raw, sql } from '@nextvisit/database'
@@ -23,6 +25,8 @@ export const ERASED_USER = {
     formQueued({ userName }),
     formDelivered({ userName }),
     formAnswered(answerGiven({ userName })),
+    segmentEntered({ userName }),
+    segmentLeft({ userName }),
     queueErased({ userName }),
   ],
 }

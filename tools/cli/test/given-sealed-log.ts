@@ -73,7 +73,10 @@ export async function givenSealedLog() {
    * Erases a user as the product does: the request, the fences, and a tombstone of the key. Returns the destroyed key. The user's
    * later records have a key of their own.
    */
-  async function erase({ organization, project, userId }: Pick<UserFact, 'organization' | 'project' | 'userId'>) {
+  async function erase(
+    { organization, project, userId }: Pick<UserFact, 'organization' | 'project' | 'userId'>,
+    queueErased: { readonly causeOffset?: number } = {},
+  ) {
     const { wrapped } = await keyOf(userId)
     const [received, erasureId] = [new Date().toISOString(), randomUUID()]
     const place = { organization, project, received }
@@ -90,7 +93,7 @@ export async function givenSealedLog() {
     const keysUntilMs = keysUntilMsOf(Date.parse(received))
     const keysUntil = new Date(keysUntilMs).toISOString()
     await record(userErased({ ...place, userId, erasureId, keysUntil }))
-    const erased = { organization, project, userId, at: received, erasureId, keysUntil }
+    const erased = { organization, project, userId, at: received, erasureId, keysUntil, ...queueErased }
     const queue = { type: 'QueueErased', id: randomUUID(), ...erased }
     await record(queue, topics.formEvents)
     await publish(topics.userKeys, { key: `${userId}/${wrapped.keyId}`, value: null })

@@ -1,5 +1,12 @@
 import { SealedFormFact } from '@nextvisit/contracts'
-import { answerGiven, formAnswered, formQueued, queueErased, userIdFixture } from '@nextvisit/contracts/fixtures'
+import {
+  answerGiven,
+  formAnswered,
+  formQueued,
+  queueErased,
+  segmentEntered,
+  userIdFixture,
+} from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type Db, defineTable, sql } from '@nextvisit/database'
 import { queueErasedIdOf, userErasedIdOf } from '@nextvisit/domain'
 import type { FetchedRecord } from '@nextvisit/log'
@@ -52,6 +59,8 @@ function createFormsProjection(folded: string[]): Projection<SealedFormFact, Dra
       FormDelivered: 'ignored',
       FormExpired: 'ignored',
       FormCancelled: 'ignored',
+      SegmentEntered: count,
+      SegmentLeft: 'ignored',
       QueueErased: ({ erased }, record) => void erased.push(erasedUserOf(record)),
     },
     save: ({ added, erased }) => ({
@@ -93,6 +102,13 @@ describe('an erasure on form-events', () => {
     const later = [formQueued({ causeOffset: 6 }), sealedAt('2026-11-02T10:01:00.001Z')]
     const folded = await foldAll(db, recordsOf(erasure, ...stale, ...later), 100)
     expect(folded).toEqual(['FormQueued', 'FormAnswered'])
+  })
+
+  it('covers changed memberships by their cause, in whichever order both publishers come', async () => {
+    const { db } = await givenVisitsDatabase()
+    const [before, after] = [segmentEntered({ causeOffset: 4 }), segmentEntered({ causeOffset: 6 })]
+    const records = recordsOf(after, erasure, before, after)
+    expect(await foldAll(db, records, 100)).toEqual(['SegmentEntered', 'SegmentEntered'])
   })
 
   it('counts once, whenever its second copy comes', async () => {

@@ -3,7 +3,7 @@ import { Environment, Instant, SlugId, Uuid } from '../primitives.ts'
 import { AnsweredElements } from './answer-value.ts'
 import { answerPersonalMembers, AnswerStatus, deliveryMembers, onlySealed, Sealed } from './user-events.ts'
 
-/** Members of every record on `form-events`. Each record is a change of a user's queue. */
+/** Members of every record about a row of a user's queue. Each is a change of the queue. */
 const formFactMembers = {
   id: Uuid.describe('As in `ce_id`. Stable for each change of the queue, so readers drop repeats by it.'),
   organization: SlugId.describe('The organization of the project.'),
@@ -106,12 +106,58 @@ export const QueueErased = z
       .optional()
       .describe(
         'The offset of the `UserErased` in the partition of the user: a `FormQueued` with a lower one is erased, also one that comes again ' +
-          'after this record.',
+          'after this record. Of `SegmentEntered` and `SegmentLeft`, exactly those with a lower one are erased, wherever they are.',
       ),
     keysUntil: Instant.describe('Data keys of the user that were created until this instant are destroyed.'),
   })
   .describe(
-    'The user is erased: waiting, offered and shown forms before this record are deleted, and its answers. The fence of ' +
-      'readers of this topic.',
+    'The user is erased: waiting, offered and shown forms before this record are deleted, and its answers. All memberships of ' +
+      'segments end. The fence of readers of this topic.',
   )
 export type QueueErased = z.infer<typeof QueueErased>
+
+/** The cause of a changed membership (forms.md, Changes of membership). */
+export const SegmentCause = z.enum(['record', 'time', 'definition'])
+export type SegmentCause = z.infer<typeof SegmentCause>
+
+const segmentFactMembers = {
+  id: Uuid.describe('As in `ce_id`. Stable for each change of the membership, so readers drop repeats by it.'),
+  organization: SlugId.describe('The organization of the project.'),
+  project: SlugId.describe('The project of the user.'),
+  userId: Uuid.describe('The user. The Kafka key.'),
+  segmentId: SlugId.describe('The segment.'),
+  at: Instant.describe(
+    'When the membership changed. `record`: `received` of the record, or of a later one that was folded before. `time`: the exact instant. ' +
+      '`definition`: the instant for which the new definition was first computed.',
+  ),
+  cause: SegmentCause.describe(
+    '`record`: a record of the user. `time`: time alone, such as the end of a window. `definition`: a segment was added, changed or removed.',
+  ),
+  causeId: Uuid.optional().describe(
+    'The record of user-events that changed the membership. Only if `cause` is `record`.',
+  ),
+  causeOffset: z
+    .number()
+    .int()
+    .min(0)
+    .describe(
+      'An offset in the partition of the user in user-events: of the record, or of the last one that was folded before a change by a tick. ' +
+        'An erasure at a later offset covers the change.',
+    ),
+  catalogRevision: z
+    .number()
+    .int()
+    .describe("Revision of the organization's catalog record whose segments were computed."),
+}
+
+export const SegmentEntered = z
+  .object({ type: z.literal('SegmentEntered').describe('As in `ce_type`.'), ...segmentFactMembers })
+  .describe(
+    'A user became a member of a segment. The last `SegmentEntered` or `SegmentLeft` of both is the membership.',
+  )
+export type SegmentEntered = z.infer<typeof SegmentEntered>
+
+export const SegmentLeft = z
+  .object({ type: z.literal('SegmentLeft').describe('As in `ce_type`.'), ...segmentFactMembers })
+  .describe('A user is no longer a member of a segment. An erasure ends memberships without this record.')
+export type SegmentLeft = z.infer<typeof SegmentLeft>

@@ -10,6 +10,8 @@ import {
   FormQueued,
   QueueErased,
   SealedFormAnswered,
+  SegmentEntered,
+  SegmentLeft,
 } from './form-events.ts'
 import { type Topic, TOPICS } from './topics.ts'
 import {
@@ -53,6 +55,8 @@ export const RECORDS = recordTable({
   FormExpired: { topic: TOPICS.formEvents, schema: FormExpired },
   FormAnswered: { topic: TOPICS.formEvents, schema: SealedFormAnswered },
   QueueErased: { topic: TOPICS.formEvents, schema: QueueErased },
+  SegmentEntered: { topic: TOPICS.formEvents, schema: SegmentEntered },
+  SegmentLeft: { topic: TOPICS.formEvents, schema: SegmentLeft },
   FormContentApplied: { topic: TOPICS.catalog, schema: FormContentApplied },
   OrganizationConfigured: { topic: TOPICS.catalog, schema: OrganizationConfigured },
   ErasureRequested: { topic: TOPICS.erasures, schema: ErasureRequested },
@@ -110,7 +114,7 @@ export function isActivityFact<Fact extends AnyUserFact>(
   return fact.type === 'IdentifyRequested' || fact.type === 'EventTracked'
 }
 
-/** Any record on `form-events`, the log of the evaluator's decisions, as it is in the log: personal members are sealed. */
+/** Any record on `form-events`, the log of decisions and of changed memberships, as it is in the log: personal members are sealed. */
 export const SealedFormFact = schemaOn(TOPICS.formEvents)
 export type SealedFormFact = FactOn<typeof TOPICS.formEvents>
 
@@ -122,6 +126,8 @@ export const FormFact = z.discriminatedUnion('type', [
   FormExpired,
   FormAnswered,
   QueueErased,
+  SegmentEntered,
+  SegmentLeft,
 ])
 export type FormFact = z.infer<typeof FormFact>
 
@@ -131,9 +137,16 @@ export type AnyFormFact<Type extends FormFact['type'] = FormFact['type']> = Extr
   { readonly type: Type }
 >
 /** A record about one row of the queue. */
-export type QueueRowFact = Exclude<SealedFormFact, { readonly type: 'QueueErased' }>
+export type QueueRowFact = Extract<SealedFormFact, { readonly queuedId: string }>
 /** A record that changes the state of a row. An answer changes none. */
 export type QueueStateFact = Exclude<QueueRowFact, { readonly type: 'FormAnswered' }>
+/** A record of a changed membership of a segment. */
+export type SegmentFact = SegmentEntered | SegmentLeft
+
+/** Returns true for a record of a changed membership of a segment. */
+export function isSegmentFact(fact: { readonly type: string }): fact is SegmentFact {
+  return fact.type === 'SegmentEntered' || fact.type === 'SegmentLeft'
+}
 
 /** Any record on `erasures`. */
 export const ErasureFact = schemaOn(TOPICS.erasures)

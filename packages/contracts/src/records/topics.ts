@@ -4,7 +4,7 @@ export const TOPICS = {
   userEvents: 'user-events',
   /**
    * The evaluator's decisions, keyed by userId: `FormQueued`, `FormDelivered`, `FormCancelled`, `FormExpired`, `FormAnswered`,
-   * `QueueErased`.
+   * `QueueErased`. Of the user projector, changed memberships: `SegmentEntered`, `SegmentLeft`.
    */
   formEvents: 'form-events',
   /** Configuration: `OrganizationConfigured`, `FormContentApplied`; each record has its own key. One partition; compacted. */

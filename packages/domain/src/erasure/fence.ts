@@ -1,4 +1,4 @@
-import type { AnyFormFact, AnyUserFact, ErasureRequested } from '@nextvisit/contracts'
+import { type AnyFormFact, type AnyUserFact, type ErasureRequested, isSegmentFact } from '@nextvisit/contracts'
 import { uuidV5 } from '../ids.ts'
 
 /**
@@ -19,19 +19,28 @@ export interface Fence {
 
 /**
  * Returns true if an erasure covers a record of its user (decision 18, The fence rule): it is before the fence, or a fenced
- * key sealed it. On form-events, it also covers later copies of a form that was queued before. The rule reads clear members only, so
- * it does not depend on keys that were destroyed or restored.
+ * key sealed it. On form-events, it also covers later copies of a form that was queued before. A changed membership is covered by its
+ * cause alone: it has another publisher than the fence, so either may be first. The rule reads clear members only, so it does not depend
+ * on keys that were destroyed or restored.
  */
 export function isFenced(
   { offset, fact }: { readonly offset: bigint; readonly fact: AnyUserFact | AnyFormFact },
   fence: Fence,
 ): boolean {
+  if (isSegmentFact(fact) && fence.causeOffset !== undefined) return isCausedBefore(fact, fence.causeOffset)
   return isFencedPlace({ offset, keyId: keyIdOf(fact) }, fence) || isQueuedBefore(fact, fence)
 }
 
 function isQueuedBefore(fact: AnyUserFact | AnyFormFact, { causeOffset }: Fence): boolean {
-  if (fact.type !== 'FormQueued' || fact.causeOffset === undefined || causeOffset === undefined) return false
-  return fact.causeOffset < causeOffset
+  return fact.type === 'FormQueued' && causeOffset !== undefined && isCausedBefore(fact, causeOffset)
+}
+
+/** Returns true if the erasure at `offset` of user-events covers the cause of a fact. */
+export function isCausedBefore(
+  { causeOffset }: { readonly causeOffset?: number | undefined },
+  offset: bigint,
+): boolean {
+  return causeOffset !== undefined && causeOffset < offset
 }
 
 /** Applies the rule of {@link isFenced} to a record whose bytes are not in memory. `keyId`: {@link keyIdOf} it. */

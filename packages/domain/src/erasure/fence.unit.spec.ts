@@ -1,5 +1,5 @@
 import type { AnyUserFact } from '@nextvisit/contracts'
-import { eventTracked } from '@nextvisit/contracts/fixtures'
+import { eventTracked, segmentEntered } from '@nextvisit/contracts/fixtures'
 import * as fc from 'fast-check'
 import { v7 as uuidV7 } from 'uuid'
 import { describe, expect, it } from 'vitest'
@@ -60,5 +60,20 @@ describe('a fence', () => {
         expect(isFencedKey(keyIdAt(ofSecond), { keysUntilMs: second })).toBe(true)
       }),
     )
+  })
+})
+
+describe('a fence of form-events', () => {
+  it.each([
+    ['a change before the erasure that comes after the fence', 11n, 4, true],
+    ['a change after the erasure that comes before the fence', 9n, 6, false],
+    ['a change before both', 9n, 4, true],
+    ['a change after both', 11n, 6, false],
+  ])('covers a changed membership by its cause alone: %s', (_what, offset, causeOffset, isCovered) => {
+    expect(isFenced({ offset, fact: segmentEntered({ causeOffset }) }, { ...fence, causeOffset: 5n })).toBe(isCovered)
+  })
+
+  it('covers a changed membership by its place if the offset of the erasure is unknown', () => {
+    expect([9n, 11n].map((offset) => isFenced({ offset, fact: segmentEntered() }, fence))).toEqual([true, false])
   })
 })

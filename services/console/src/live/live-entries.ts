@@ -2,6 +2,7 @@ import {
   decodeRecord,
   SealedFormFact,
   isRequestFact,
+  isSegmentFact,
   type KeptRefusal,
   type ProjectRef,
   SealedUserFact,
@@ -18,7 +19,7 @@ import type { LiveEntry } from './api.ts'
 /** An entry in memory: small, and without values. The user is named on read. */
 export interface KeptEntry {
   readonly entry: LiveEntry
-  /** Of a record on user-events: its offset, and the key that sealed its content. An erasure may cover it. */
+  /** Of a record on user-events: its offset, and the key that sealed its content. Of a changed membership, its cause. An erasure may cover it. */
   readonly record?: { readonly offset: bigint; readonly keyId: string | undefined }
   /** Slug of the event; undefined: not about an event, or not known. */
   readonly event: string | undefined
@@ -69,7 +70,9 @@ function formEntry(fact: SealedFormFact): KeptEntry {
   const { organization, project, userId } = fact
   const { details: _, ...entry } = formEntryOf(fact)
   const about = { organization, project, userId, userName: null, marks: [], refusal: null }
-  return { entry: { ...entry, ...about }, event: undefined }
+  const kept = { entry: { ...entry, ...about }, event: undefined }
+  if (!isSegmentFact(fact)) return kept
+  return { ...kept, record: { offset: BigInt(fact.causeOffset), keyId: undefined } }
 }
 
 /** Converts a refusal. Kept refusals quote nothing of their caller. */
@@ -109,6 +112,7 @@ const OUTCOMES: { readonly [Kind in LiveEntry['kind']]: NonNullable<LiveQuery['o
   visit: 'recorded',
   offered: 'recorded',
   answer: 'recorded',
+  segment: 'recorded',
   queued: 'queued',
   delivered: 'delivered',
   expired: 'ended',

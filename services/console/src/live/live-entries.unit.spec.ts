@@ -1,5 +1,11 @@
 import { encodeRecord, type FormFact, type UserFact } from '@nextvisit/contracts'
-import { answerGiven, eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import {
+  answerGiven,
+  eventTracked,
+  identifyRequested,
+  segmentEntered,
+  segmentLeft,
+} from '@nextvisit/contracts/fixtures'
 import type { FetchedRecord } from '@nextvisit/log'
 import { testSealOf } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
@@ -88,6 +94,24 @@ describe('entries of Live', () => {
       marks: ['test key'],
       refusal: { reason: 'user', status: 404, route: '/v2/admin/batch, item 3', key: 'backend' },
     })
+  })
+
+  it('of a changed membership name the segment, and the place of its cause, which an erasure may cover', () => {
+    const causeId = REQUEST
+    expect(formEntriesOf(recordOf(segmentEntered({ ...shop, userId, causeId, causeOffset: 7 })))).toEqual([
+      {
+        entry: expect.objectContaining({
+          kind: 'segment',
+          title: 'Entered segment paying',
+          userId,
+          requestId: causeId,
+        }),
+        event: undefined,
+        record: { offset: 7n, keyId: undefined },
+      },
+    ])
+    const { causeId: _, ...byTime } = segmentLeft({ cause: 'time' })
+    expect(formEntriesOf(recordOf(byTime))[0]?.entry).toMatchObject({ title: 'Left segment paying', requestId: null })
   })
 
   it('are missing for an unreadable record', () => {

@@ -62,6 +62,7 @@ export const TimelineEntry = z.strictObject({
     'offered',
     'delivered',
     'answer',
+    'segment',
     'expired',
     'cancelled',
     'refused',

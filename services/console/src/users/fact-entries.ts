@@ -1,4 +1,13 @@
-import type { AnswerOutcome, AnswerStatus, AnyFormFact, SealedUserFact, UserFact } from '@nextvisit/contracts'
+import {
+  type AnswerOutcome,
+  type AnswerStatus,
+  type AnyFormFact,
+  isSegmentFact,
+  type SealedUserFact,
+  type SegmentCause,
+  type SegmentFact,
+  type UserFact,
+} from '@nextvisit/contracts'
 import { TRAIT_OPERATORS, traitChangesOf } from '@nextvisit/domain'
 import type { Mask } from '../http/mask.ts'
 import type { TimelineEntry } from './api.ts'
@@ -78,8 +87,27 @@ const ANSWER_OUTCOMES: Readonly<Record<AnswerOutcome, string>> = {
   unmatched: 'not counted: the user has no such offer',
 }
 
+const SEGMENT_CAUSES: Readonly<Record<SegmentCause, string>> = {
+  record: 'a record of the user',
+  time: 'time alone',
+  definition: 'another definition of the segments',
+}
+
+function segmentEntryOf({ id, at, type, segmentId, cause, causeId }: SegmentFact): FactEntry {
+  const title = `${type === 'SegmentEntered' ? 'Entered' : 'Left'} segment ${segmentId}`
+  return {
+    id,
+    at,
+    kind: 'segment',
+    title,
+    details: [detail('cause', SEGMENT_CAUSES[cause])],
+    requestId: causeId ?? null,
+  }
+}
+
 /** Converts a fact of form-events. */
 export function formEntryOf(fact: AnyFormFact): FactEntry {
+  if (isSegmentFact(fact)) return segmentEntryOf(fact)
   if (fact.type === 'QueueErased')
     return { id: fact.id, at: fact.at, kind: 'erased', title: 'Forms of the user erased', details: [], requestId: null }
   if (fact.type === 'FormAnswered') {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FormFact } from '@nextvisit/contracts'
-import { eventTracked, userErased, userIdFixture } from '@nextvisit/contracts/fixtures'
+import { eventTracked, segmentEntered, userErased, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { createDataKey } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { createTestTopic } from '@nextvisit/testing'
@@ -78,8 +78,8 @@ async function givenErasure() {
     const fact = eventTracked({ id: randomUUID(), eventName, properties: { card: '4242' } })
     return publishFacts(users.connection, users.topic, [fact], { key })
   }
-  const read = async () => {
-    const log = await readUserLog(
+  const readLog = () =>
+    readUserLog(
       {
         connection: users.connection,
         partitionCount: 1,
@@ -95,10 +95,16 @@ async function givenErasure() {
         signal: new AbortController().signal,
       },
     )
+  const read = async () => {
+    const log = await readLog()
     return log.facts.map(({ entry }) => [entry.title, entry.details.find(({ name }) => name === 'card')?.value])
   }
+  const readChanges = async () =>
+    (await readLog()).formFacts.flatMap((fact) => ('causeOffset' in fact ? fact.causeOffset : []))
+  const enter = (causeOffset: number) =>
+    publishFacts(users.connection, forms.topic, [segmentEntered({ userId, causeOffset })])
   const erase = () => publishFacts(users.connection, users.topic, [erased])
-  return { old, other, track, erase, read }
+  return { old, other, track, erase, enter, read, readChanges }
 }
 
 const namesIn = ({ facts }: Awaited<ReturnType<typeof readUserLog>>) => facts.map(({ entry }) => entry.title)
@@ -162,6 +168,16 @@ describe('the part of the log of one user', () => {
       ['Event returned', '"4242"'],
       ['User erased', undefined],
     ])
+  })
+
+  it('has no changed membership from before an erasure, whichever comes first', async () => {
+    const { old, track, erase, enter, readChanges } = await givenErasure()
+    await track('before', old)
+    for (const causeOffset of [0, 2]) await enter(causeOffset)
+    expect(await readChanges()).toEqual([0, 2])
+    await erase()
+    await enter(0)
+    expect(await readChanges()).toEqual([2])
   })
 
   it('ends with its request', async () => {

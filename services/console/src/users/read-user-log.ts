@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { decodeRecord, SealedFormFact, SealedUserFact, TOPICS, type UserRef } from '@nextvisit/contracts'
-import { keyIdOf } from '@nextvisit/domain'
+import { decodeRecord, isSegmentFact, SealedFormFact, SealedUserFact, TOPICS, type UserRef } from '@nextvisit/contracts'
+import { isCausedBefore, keyIdOf } from '@nextvisit/domain'
 import { bytesOfRecord, readLog, type FetchedRecord, partitionForKey, withLogAdmin } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import type { Answer } from '../api-routes.ts'
@@ -96,7 +96,7 @@ export async function readUserLog(
   const fence = fences.last()
   return {
     facts: fence ? userEvents.kept.map((fact) => behindFence(fact, fence)) : userEvents.kept,
-    formFacts: formEvents.kept,
+    formFacts: fence ? formEvents.kept.filter((fact) => !isErasedSegment(fact, fence)) : formEvents.kept,
     reading: {
       partition,
       records: userEvents.readCount + formEvents.readCount,
@@ -104,6 +104,11 @@ export async function readUserLog(
       since: cut.length === 0 ? null : new Date(sinceMs).toISOString(),
     },
   }
+}
+
+/** Segments say more about a person than the forms that were shown, so nothing of them is left. */
+function isErasedSegment(fact: SealedFormFact, { offset }: NamedFence): boolean {
+  return isSegmentFact(fact) && isCausedBefore(fact, offset)
 }
 
 /**

@@ -58,6 +58,7 @@ const ORDER: readonly TimelineEntry['kind'][] = [
   'offered',
   'delivered',
   'answer',
+  'segment',
 ]
 
 function rankOf({ kind }: TimelineEntry): number {

@@ -4,6 +4,7 @@ import {
   type AnyFormFact,
   type IdentifyRequested,
   isActivityFact,
+  isSegmentFact,
   type ProjectConfig,
   type ProjectRef,
   type ActivityFact,
@@ -97,7 +98,7 @@ export function createSimulation(projects: readonly ComparedProject[], { from, t
     /** Takes a record of `form-events`. All of them precede the first record of `user-events`. */
     takeFormFact: (fact: AnyFormFact): void => {
       const state = states.get(projectKeyOf(fact))
-      if (!state) return
+      if (!state || isSegmentFact(fact)) return
       if (fact.type === 'FormAnswered' && fact.outcome === 'recorded' && fact.status === 'finished') {
         state.finishing.add(fact.id)
       }

@@ -31,6 +31,8 @@ export interface FenceInLog {
   readonly keysUntilMs: number
   /** Time of the request. */
   readonly at: string
+  /** On form-events: the offset of the `UserErased`. Absent: unknown. */
+  readonly causeOffset?: number | undefined
 }
 
 /** The last fence of each erased user in a topic. */
@@ -113,8 +115,8 @@ function fenceIn({ partition, offset, value, headers }: FetchedRecord) {
   if (value?.includes('QueueErased')) {
     const decoded = decodeRecord(SealedFormFact, value, headers)
     if (decoded.outcome === 'rejected' || decoded.fact.type !== 'QueueErased') return undefined
-    const { id, userId, at, keysUntil } = decoded.fact
-    return { id, userId, partition, offset, at, keysUntilMs: Date.parse(keysUntil) }
+    const { id, userId, at, keysUntil, causeOffset } = decoded.fact
+    return { id, userId, partition, offset, at, keysUntilMs: Date.parse(keysUntil), causeOffset }
   }
   return undefined
 }
@@ -127,6 +129,8 @@ function fencesOf(last: ReadonlyMap<string, FenceInLog>): Fences {
   ) => {
     const fence = typeof userId === 'string' ? last.get(userId) : undefined
     if (!fence) return false
+    const changedAt = fence.causeOffset === undefined ? undefined : causeOfMembership(value)
+    if (changedAt !== undefined) return changedAt < Number(fence.causeOffset)
     if (partition === fence.partition && offset < fence.offset) return true
     const key = sealedKeyOf(value)
     return key !== undefined && isFencedKey(key, fence)
@@ -138,6 +142,12 @@ function fencesOf(last: ReadonlyMap<string, FenceInLog>): Fences {
       (isErasedFor(record.key?.toString('utf8'), record, value) ||
         isErasedFor(memberOf(value, 'userId'), record, value)),
   }
+}
+
+/** Returns `causeOffset` of a changed membership, which another publisher than that of the fence has written: either may be first. */
+function causeOfMembership(value: unknown): number | undefined {
+  const [type, offset] = [memberOf(value, 'type'), memberOf(value, 'causeOffset')]
+  return (type === 'SegmentEntered' || type === 'SegmentLeft') && typeof offset === 'number' ? offset : undefined
 }
 
 function sealedKeyOf(value: unknown): string | undefined {

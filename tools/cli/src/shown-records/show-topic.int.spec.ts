@@ -1,4 +1,10 @@
-import { answerGiven, eventTracked, formAnswered, identifyRequested } from '@nextvisit/contracts/fixtures'
+import {
+  answerGiven,
+  eventTracked,
+  formAnswered,
+  identifyRequested,
+  segmentEntered,
+} from '@nextvisit/contracts/fixtures'
 import { userIdOf } from '@nextvisit/domain'
 import { readLog } from '@nextvisit/log'
 import { describe, expect, it } from 'vitest'
@@ -11,6 +17,7 @@ const identify = (userName: string) =>
   identifyRequested({ ...userOf(userName), operations: { set: { plan: `${userName}-plan` } } })
 const event = (userName: string) => eventTracked({ ...userOf(userName), properties: { coupon: `${userName}-coupon` } })
 
+const entered = (causeOffset: number) => segmentEntered({ ...userOf('ada'), causeOffset })
 const decision = (id: string) => ({ ...userOf('ada'), type: 'FormCancelled', id })
 
 /** Exports a topic. Returns its lines, their text and the numbers of records that were left out or stay sealed. */
@@ -109,6 +116,17 @@ it('an export of form-events leaves out the decisions before the end of an erase
   const { values, erased } = await exported(log, { of: 'formEvents', env: {} })
   expect(values).toMatchObject([{ type: 'QueueErased' }, { id: after.id }])
   expect(erased).toBe(1)
+})
+
+it('an export of form-events leaves out memberships from before an erasure, wherever they are, and no later one', async () => {
+  const log = await givenSealedLog()
+  const [before, early, late, after] = [entered(4), entered(6), entered(4), entered(6)]
+  for (const fact of [before, early]) await log.record(fact, log.topics.formEvents)
+  await log.erase(identify('ada'), { causeOffset: 5 })
+  for (const fact of [late, after]) await log.record(fact, log.topics.formEvents)
+  const { values, erased } = await exported(log, { of: 'formEvents', env: {} })
+  expect(values).toEqual([early, expect.objectContaining({ type: 'QueueErased' }), after])
+  expect(erased).toBe(2)
 })
 
 it('an export of form-events opens answers, and needs NEXTVISIT_SECRET_KEY only if there are some', async () => {

@@ -1,13 +1,14 @@
-import type {
-  AnyFormFact,
-  Environment,
-  FormQueued,
-  QueueErased,
-  QueueRow,
-  QueueStateFact,
-  UserErased,
-  UserRef,
-  VisitAnswered,
+import {
+  type AnyFormFact,
+  type Environment,
+  type FormQueued,
+  isSegmentFact,
+  type QueueErased,
+  type QueueRow,
+  type QueueStateFact,
+  type UserErased,
+  type UserRef,
+  type VisitAnswered,
 } from '@nextvisit/contracts'
 import { formFactIdOf, queuedIdOf, queueErasedIdOf } from './form-ids.ts'
 import type { Moment } from '../../time/moment.ts'
@@ -80,6 +81,7 @@ export function stateAt(row: OpenRow, instant: number): 'waiting' | 'offered' | 
  */
 export function applyFormFact(queue: Queue, fact: AnyFormFact): Queue {
   if (fact.type === 'QueueErased') return EMPTY_QUEUE
+  if (isSegmentFact(fact)) return queue
   const before = queue.rows.get(fact.queuedId)
   const after = applyFormFactToRow(before, fact)
   if (!after || after === before) return queue
@@ -94,7 +96,7 @@ export function applyFormFact(queue: Queue, fact: AnyFormFact): Queue {
 }
 
 /** A fact about a row, sealed or readable. */
-type AnyRowFact = Exclude<AnyFormFact, { readonly type: 'QueueErased' }>
+type AnyRowFact = Extract<AnyFormFact, { readonly queuedId: string }>
 
 /** Applies a fact to its row. Returns the same object if the row is past that, undefined if it was never queued. */
 export function applyFormFactToRow(row: QueueRow | undefined, fact: AnyRowFact): QueueRow | undefined {
