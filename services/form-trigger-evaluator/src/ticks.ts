@@ -39,7 +39,9 @@ export const queueTicks: ReviewedTicksOptions<RemovedForm> = {
         OR EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${expired(asOf)})`
   },
   compare: findRemovedForms,
-  tick: async (db, instant, removed, { partition }) => {
+  tick: async (db, instant, removed, { partition, mode }) => {
+    // A rebuild takes the queue from `form-events`.
+    if (mode === 'rebuild') return { statements: [] }
     const asOf = completeUpTo(instant)
     const due = await readDueRows(db, { asOf, removed, partition })
     const moments = { asOf: momentOf(asOf.toISOString()), now: momentOf(instant.toISOString()) }

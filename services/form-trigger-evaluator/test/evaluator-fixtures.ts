@@ -21,7 +21,7 @@ export const nps: Partial<Form> = { id: 'nps', triggers: [{ event: 'Checkout Com
 /** Returns the context of a fold with acme's shop and these forms. */
 export function contextOf(forms: readonly Partial<Form>[], project: Partial<ProjectConfig> = {}): TickContext {
   const config = OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', ...project, forms }] })
-  return { catalog: staticCatalog([config]), mode: 'live', partition: PARTITION }
+  return { catalog: staticCatalog([config]), mode: 'live', partition: PARTITION, nextOffset: 0n }
 }
 
 let offset = 0n

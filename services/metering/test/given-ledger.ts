@@ -47,7 +47,7 @@ export function givenLedger() {
   /** Ticks if a tick is due, like the core. */
   async function tick(instant: Date, partition = 0): Promise<void> {
     if (!(await isDue(partition, instant))) return
-    const writes = await projection.ticks?.tick(prisma, instant, { ...context, partition })
+    const writes = await projection.ticks?.tick(prisma, instant, { ...context, partition, nextOffset: 0n })
     await db.executeAll(writes?.statements ?? [])
   }
 

@@ -73,7 +73,7 @@ const dueOf = async (partitions: readonly number[], instant: Date) =>
 /** Ticks if a tick is due, like the core. */
 async function tick(partition: number, instant: Date): Promise<void> {
   if (!(await dueOf([partition], instant)).includes(partition)) return
-  const writes = await projection.ticks?.tick(prisma, instant, { catalog, mode: 'live', partition })
+  const writes = await projection.ticks?.tick(prisma, instant, { catalog, mode: 'live', partition, nextOffset: 0n })
   await db.executeAll(writes?.statements ?? [])
 }
 

@@ -12,7 +12,7 @@ import { createProjection } from './projection.ts'
  */
 const FETCH_PAUSE_MS = 350
 
-/** Folds users with their traits, device facts, events and segments. */
+/** Folds users with their traits, device facts, events and segments, and publishes changed memberships. */
 export const userProjector = defineConsumer({
   name: 'user-projector',
   directory: path.resolve(import.meta.dirname, '..'),
@@ -20,6 +20,7 @@ export const userProjector = defineConsumer({
   schema: 'users',
   fetchPauseMs: FETCH_PAUSE_MS,
   opensRecords: true,
+  publishes: true,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
   projection: (parts) => createProjection(parts),
 

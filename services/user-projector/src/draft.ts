@@ -1,5 +1,5 @@
 import type { ErasedUser } from '@nextvisit/consumer'
-import type { UserRef } from '@nextvisit/contracts'
+import type { SegmentFact, UserRef } from '@nextvisit/contracts'
 import { type AnswerStates, EMPTY_PROFILE, NO_ANSWERS, type Profile, type SegmentedUser } from '@nextvisit/domain'
 import type { ProjectSegments } from './project-segments.ts'
 
@@ -23,18 +23,28 @@ export interface DraftUser extends UserRef, SegmentedUser {
   readonly changedCounts: Set<string>
 }
 
+/** A changed membership, and the partition of `user-events` whose owner publishes it. */
+export interface SegmentFactOfPartition {
+  readonly fact: SegmentFact
+  readonly partition: number
+}
+
 /** The users that a batch touches, by `userKeyOf`. */
 export interface Draft {
   readonly users: Map<string, DraftUser>
   /** The core folds no other record of these users with them. */
   readonly erased: ErasedUser[]
+  /** Number of records. A tick has none. */
+  readonly records: number
+  /** Changed memberships for `form-events`, in order. */
+  readonly changes: SegmentFactOfPartition[]
   /** Numbers of the batch's operations without effect, for metrics. */
   skippedOperations: number
   droppedOperations: number
 }
 
-export function emptyDraft(): Draft {
-  return { users: new Map(), erased: [], skippedOperations: 0, droppedOperations: 0 }
+export function emptyDraft(records = 0): Draft {
+  return { users: new Map(), erased: [], records, changes: [], skippedOperations: 0, droppedOperations: 0 }
 }
 
 export function newUser(

@@ -37,7 +37,7 @@ export async function loadDraft(
   batch: readonly Recorded<UserFact>[],
   { catalog }: Pick<FoldContext, 'catalog'>,
 ): Promise<Draft> {
-  const draft = emptyDraft()
+  const draft = emptyDraft(batch.length)
   const activity = batch.flatMap(({ fact, partition }) => (isFolded(fact) ? { fact, partition } : []))
   if (activity.length === 0) return draft
   const segments = await readProjectSegments(

@@ -1,6 +1,7 @@
 import {
   createReviewedTicks,
   erasedUserOf,
+  type FoldContext,
   type Projection,
   type ProjectionParts,
   type Recorded,
@@ -25,12 +26,13 @@ import {
 import { Counter } from '@nextvisit/service-kit'
 import { loadDraft } from './load-draft.ts'
 import { saveDraft } from './save-draft.ts'
+import { outboxRowsOf, publishChanges } from './segment-changes.ts'
 import { segmentTicks } from './ticks.ts'
 import type { Draft, DraftUser } from './draft.ts'
 
 /**
  * Creates the projection of users with their traits, device facts, events and segments. All facts of a user share a
- * partition, so the partition's owner reads, folds and writes whole rows.
+ * partition, so the partition's owner reads, folds and writes whole rows. Publishes changed memberships; a rebuild publishes nothing.
  */
 export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>): Projection<UserFact, Draft> {
   const skipped = new Counter({
@@ -57,7 +59,7 @@ export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>):
       VisitAnswered: 'ignored',
       UserErased: ({ erased }, record) => void erased.push(erasedUserOf(record)),
     },
-    save: (draft) => ({ statements: saveDraft(draft) }),
+    save: (draft) => ({ statements: saveDraft(draft), outbox: outboxRowsOf(draft.changes) }),
 
     afterCommit: async (_db, { skippedOperations, droppedOperations }) => {
       skipped.inc(skippedOperations)
@@ -68,9 +70,10 @@ export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>):
   }
 }
 
-function evolveIdentify(draft: Draft, { fact }: Recorded<IdentifyRequested>): void {
+function evolveIdentify(draft: Draft, record: Recorded<IdentifyRequested>, context: FoldContext): void {
+  const { fact } = record
   const user = loadedUser(draft, fact)
-  changeAndRecomputeSegments(user, fact, () => {
+  const changes = changeAndRecomputeSegments(user, fact, () => {
     const change = applyIdentify(user, fact)
     user.userName = fact.userName
     user.droppedTraitOperations += change.dropped.length
@@ -78,24 +81,29 @@ function evolveIdentify(draft: Draft, { fact }: Recorded<IdentifyRequested>): vo
     draft.skippedOperations += change.skipped.length
     draft.droppedOperations += change.dropped.length
   })
+  publishChanges(draft, user, { changes, causeOffset: record.offset, record: fact }, context)
 }
 
 /** Folds an event, also of a user without an identify. Only an identify creates the user. */
-function evolveEvent(draft: Draft, { fact }: Recorded<EventTracked>): void {
+function evolveEvent(draft: Draft, record: Recorded<EventTracked>, context: FoldContext): void {
+  const { fact } = record
   const user = loadedUser(draft, fact)
-  changeAndRecomputeSegments(user, fact, () => {
+  const changes = changeAndRecomputeSegments(user, fact, () => {
     applyEvent(user, fact)
     user.isChanged ||= fact.source === 'sdk'
     for (const key of countKeysOf(fact)) user.changedCounts.add(key)
   })
+  publishChanges(draft, user, { changes, causeOffset: record.offset, record: fact }, context)
 }
 
 /** Folds an answer, also of a user without an identify. */
-function evolveAnswer(draft: Draft, { fact }: Recorded<AnswerGiven>): void {
+function evolveAnswer(draft: Draft, record: Recorded<AnswerGiven>, context: FoldContext): void {
+  const { fact } = record
   const user = loadedUser(draft, fact)
-  changeAndRecomputeSegments(user, fact, () => {
+  const changes = changeAndRecomputeSegments(user, fact, () => {
     user.answers = applyAnswer(user.answers, fact)
   })
+  publishChanges(draft, user, { changes, causeOffset: record.offset, record: fact }, context)
 }
 
 /** Returns the user of a fact. Throws if `load` has missed it: without an error, the fact would be lost. */

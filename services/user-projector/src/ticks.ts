@@ -8,10 +8,13 @@ import {
   projectKeyOf,
   recomputeSegments,
   recomputeSegmentsUntil,
+  type SegmentChange,
 } from '@nextvisit/domain'
+import type { DraftUser } from './draft.ts'
 import { loadSegmentedUsers, type UserRow } from './load-draft.ts'
 import { findOtherUsers, type OtherUsers, segmentsOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'
+import { MAX_CHANGES_A_COMMIT, outboxRowsOf, publishChanges } from './segment-changes.ts'
 import { segmentCounts, segmentProgress, users } from './tables.ts'
 
 /** Maximum users of each kind in a tick, fewer if their traits are long or their segments count many events. */
@@ -43,14 +46,21 @@ async function tickSegments(
   const [changing, old] = await Promise.all([readChanging(db, partition, asOf, ahead), readStale(db, partition, stale)])
   const draft = await loadSegmentedUsers(db, [...fitting(changing, context), ...fitting(old, context)], context)
   const isStale = new Set(stale.map((computed) => `${projectKeyOf(computed)}/${computed.definitions}`))
+  const recompute = (user: DraftUser): readonly SegmentChange[] => {
+    if (hasCurrentSegments(user)) return recomputeSegmentsUntil(user, asOf.getTime())
+    if (!isStale.has(`${projectKeyOf(user)}/${user.computed.fingerprint}`)) return []
+    return recomputeSegments(user, Math.max(asOf.getTime(), user.computed.asOf ?? -Infinity), 'definition')
+  }
   for (const user of draft.users.values()) {
-    if (hasCurrentSegments(user)) recomputeSegmentsUntil(user, asOf.getTime())
-    else if (isStale.has(`${projectKeyOf(user)}/${user.computed.fingerprint}`)) {
-      recomputeSegments(user, Math.max(asOf.getTime(), user.computed.asOf ?? -Infinity))
-    }
+    // The next tick takes the others.
+    if (draft.changes.length >= MAX_CHANGES_A_COMMIT) break
+    publishChanges(draft, user, { changes: recompute(user), causeOffset: context.nextOffset - 1n }, context)
   }
   const statements = saveDraft(draft)
-  return { statements: old.length > 0 ? [...statements, ...dropEmptyCounts(partition, old)] : statements }
+  return {
+    statements: old.length > 0 ? [...statements, ...dropEmptyCounts(partition, old)] : statements,
+    outbox: outboxRowsOf(draft.changes),
+  }
 }
 
 /** Returns the first of these users, as many as fit into one commit with the events that their segments count; at least one. */

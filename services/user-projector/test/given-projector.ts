@@ -1,7 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { createPartitionFold, type FoldMode, offlineParts, type PartitionFold } from '@nextvisit/consumer'
-import type { UserFact } from '@nextvisit/contracts'
+import { decodeRecord, SealedFormFact, type SegmentFact, TOPICS, type UserFact } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type CommitDbOptions, createAdapter, type Db, openCommitDb, sql } from '@nextvisit/database'
 import { batchOf, createTestDatabase, factsAsRecords, storedTestKeys, storeTestKeys } from '@nextvisit/testing'
@@ -34,6 +34,8 @@ export interface Turn {
   readonly partition?: number
   /** Default: the database of the spec. */
   readonly db?: CommitDb
+  /** Default: `live`. */
+  readonly mode?: FoldMode
 }
 
 /** Creates the projection on a database of its own, fed batch by batch through the core. */
@@ -45,22 +47,20 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
   const projection = createProjection(offlineParts(async () => 1))
   const userKeys = storedTestKeys(projection.name)
 
-  async function openFold(
-    { catalog, partition = 0, db = ownDb }: Turn,
-    mode: FoldMode = 'live',
-  ): Promise<PartitionFold> {
+  async function openFold({ catalog, partition = 0, db = ownDb, mode = 'live' }: Turn): Promise<PartitionFold> {
     const place = { topic: 'user-events', partition, serviceVersion: 'test' }
     const fold = createPartitionFold({ projection, db, userKeys, ...place, catalog, mode })
     await fold.open()
     return fold
   }
 
-  async function foldBatch(turn: Turn, mode: FoldMode, facts: readonly UserFact[]) {
+  async function foldBatch(turn: Turn, facts: readonly UserFact[], { isSetAside = false } = {}) {
     await storeTestKeys(turn.db ?? ownDb, facts)
-    const fold = await openFold(turn, mode)
+    const fold = await openFold(turn)
     const { nextOffset } = fold.checkpoint()
     const records = factsAsRecords(facts, { partition: turn.partition ?? 0 })
     const batch = batchOf(records.map((record) => ({ ...record, offset: record.offset + nextOffset })))
+    if (isSetAside) fold.makeDeadLetter(nextOffset, 'spec', { isBatch: false })
     return fold.fold({ ...batch, fetchedFrom: nextOffset, nextOffset: nextOffset + batch.nextOffset })
   }
 
@@ -82,8 +82,29 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
     prisma,
     db: ownDb,
     openFold,
-    fold: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, 'live', facts),
-    rebuild: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, 'rebuild', facts),
+    fold: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, facts),
+    rebuild: (turn: Turn, ...facts: UserFact[]) => foldBatch({ ...turn, mode: 'rebuild' }, facts),
+    /** Makes a record a dead letter. */
+    setAside: (turn: Turn, fact: UserFact) => foldBatch(turn, [fact], { isSetAside: true }),
+    /** Retries all dead letters. */
+    retry: async (turn: Turn): Promise<void> => {
+      await prisma.$executeRaw(sql`UPDATE dead_letters SET state = 'retry'`)
+      await (await openFold(turn)).retry()
+    },
+    /** Returns the changed memberships in the outbox, in order, and empties it as if they were published. */
+    takePublished: async (): Promise<readonly SegmentFact[]> => {
+      const rows = await prisma.$queryRaw<
+        { key: string; topic: string; value: string; headers: Record<string, string> }[]
+      >(sql`SELECT topic, key, value, headers FROM outbox ORDER BY sequence`)
+      await prisma.$executeRaw(sql`DELETE FROM outbox`)
+      return rows.map(({ topic, key, value, headers }) => {
+        const decoded = decodeRecord(SealedFormFact, Buffer.from(value), headers)
+        if (decoded.outcome === 'rejected') throw new Error(decoded.reason)
+        if (topic !== TOPICS.formEvents || key !== decoded.fact.userId)
+          throw new Error(`${value} is for ${topic}/${key}`)
+        return decoded.fact as SegmentFact
+      })
+    },
     isDue,
     /** Ticks if a tick is due. Returns true if it wrote anything. */
     tick: async (turn: Turn, instant: string): Promise<boolean> => (await tickOnce(turn, instant)).hasWritten,
@@ -98,7 +119,7 @@ export async function givenProjector(databaseUrl: string, own: Partial<CommitDbO
     clear: () =>
       prisma.$executeRaw(sql`
       TRUNCATE users, user_events, form_answers, segment_members, segment_counts, segment_progress, checkpoints,
-        idempotent_records, erased_users`),
+        idempotent_records, erased_users, outbox, dead_letters`),
     stop: async () => {
       await ownDb.$disconnect()
       await prisma.$disconnect()

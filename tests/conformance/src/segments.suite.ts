@@ -1,5 +1,7 @@
+import { readTopic } from '@nextvisit/testing/black-box'
 import { describe, expect, it } from 'vitest'
 import { callerOf, errorOf, UUID_V5 } from './call.ts'
+import { product } from './product.ts'
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
@@ -44,6 +46,19 @@ export function describeSegments(): void {
         .toSatisfy((since?: string) => since !== undefined && since > String(before))
       expect(await membersOf('moment')).toEqual([])
       expect(await segmentsOf('short')).toEqual(['lost', 'paying'])
+    })
+
+    it('publish each change of a membership, with its cause', async () => {
+      const { userId } = (await readUser('short')).body
+      const changes = async () =>
+        (await readTopic(product().brokers, 'form-events'))
+          .map(({ value }) => value)
+          .filter((value) => value['userId'] === userId && value['segmentId'] === 'lost')
+      await showsSoon(
+        async () => (await changes()).map(({ type, cause }) => `${String(type)} ${String(cause)}`),
+        ['SegmentEntered record', 'SegmentLeft record', 'SegmentEntered time'],
+      )
+      expect((await changes()).at(-1)).toMatchObject({ at: await sinceOf('short', 'lost') })
     })
 
     it('show exactly the decided members', async () => {

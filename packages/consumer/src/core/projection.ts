@@ -46,6 +46,8 @@ export type FoldMode = 'live' | 'late' | 'rebuild'
 
 export interface TickContext extends FoldContext {
   readonly partition: number
+  /** Offset of the first record that is not folded. */
+  readonly nextOffset: bigint
 }
 
 /** The records of a commit that never reached `load` and `evolve`. */

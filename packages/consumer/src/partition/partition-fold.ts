@@ -92,7 +92,8 @@ async function commitTick<Fact extends AnyFact, Draft>(
 ): Promise<Folded | Stale> {
   const { projection, db } = parts
   const { partition } = checkpoint.key
-  const writes = await projection.ticks?.tick(db, instant, { ...contextOf(parts), partition })
+  const { nextOffset } = checkpoint.current()
+  const writes = await projection.ticks?.tick(db, instant, { ...contextOf(parts), partition, nextOffset })
   if (!writes) return NOTHING_FOLDED
   const statements = [...writes.statements, ...insertOutbox(writes.outbox ?? [])]
   if (statements.length === 0) return NOTHING_FOLDED

@@ -66,10 +66,12 @@ interface ConsumerDefinition<Name extends string> {
   readonly openDb: (adapter: ReturnType<typeof createAdapter>) => Promise<Db>
   readonly projection: (parts: ProjectionParts) => OwnProjection
   /**
-   * Folds, in a replay, the records that the consumer publishes through its outbox. Absent: it has no outbox, unless
-   * `notePublished` exists. `partitions`: the number of partitions of user-events.
+   * Folds, in a replay, the records that the consumer publishes through its outbox. Absent: none of them. `partitions`: the number of
+   * partitions of user-events.
    */
   readonly published?: (partitions: number) => OwnProjection
+  /** It has an outbox. Not needed with `published` or `notePublished`. */
+  readonly publishes?: true
   /** Notes the places of the records that the consumer publishes through its outbox. */
   readonly notePublished?: NotePublished
   /** The source of the rows of each of its tables. */

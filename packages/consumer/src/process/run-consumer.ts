@@ -79,9 +79,9 @@ export async function runConsumer(consumer: Consumer, { createWork }: RunConsume
   const { foldDb, upkeepDb, admissionDb, readDb } = pools
   const catalog = createCatalogView(connection, { serviceName: name, logger })
   createCatalogMetrics(metrics, catalog)
-  const { published, notePublished } = consumer
+  const { published, publishes, notePublished } = consumer
   const publisher =
-    published || notePublished
+    published || publishes || notePublished
       ? createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
       : undefined
   const logAdmin = createLogAdmin(connection, { logger })

@@ -27,7 +27,7 @@ export interface ReviewedTicksOptions<Rows extends Unsettled> {
   readonly isDue: (instant: Date, ahead: readonly Rows[]) => Sql
   /** Compares the rows of these scopes with the catalog. */
   readonly compare: (db: Db, scopes: readonly ReviewScope[], catalog: CatalogView) => Promise<Compared<Rows>>
-  /** Returns the changes that time and the catalog make to a partition's rows. Not called in a rebuild. */
+  /** Returns the changes that time and the catalog make to a partition's rows. */
   readonly tick: (db: Db, instant: Date, unsettled: readonly Rows[], context: TickContext) => ReturnType<Ticks['tick']>
 }
 
@@ -57,7 +57,6 @@ export function createReviewedTicks<Rows extends Unsettled>(
       return [...[...changing, ...stale].map(({ partition }) => partition), ...needTick]
     },
     tick: async (db, instant, context) => {
-      if (context.mode !== 'live') return { statements: [] }
       const unsettled = await findUnsettled(db, review.beginTick(context.partition), context.catalog)
       return tick(db, instant, unsettled, context)
     },

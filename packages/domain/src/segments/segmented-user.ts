@@ -1,4 +1,4 @@
-import type { ActivityFact, AnswerGiven } from '@nextvisit/contracts'
+import type { ActivityFact, AnswerGiven, SegmentCause } from '@nextvisit/contracts'
 import { countsRaisedBy } from '../counts/count-key.ts'
 import type { User } from '../users/user.ts'
 import type { SegmentIndex } from './segments.ts'
@@ -22,6 +22,15 @@ export interface SegmentedUser extends User {
   isChanged: boolean
 }
 
+/** A change of a user's membership of a segment. */
+export interface SegmentChange {
+  readonly type: 'SegmentEntered' | 'SegmentLeft'
+  readonly segmentId: string
+  /** In ms since the epoch. */
+  readonly at: number
+  readonly cause: SegmentCause
+}
+
 /** Returns whether a fact can change the segments of its user. */
 export function mayChangeSegments(
   fact: ActivityFact | AnswerGiven,
@@ -38,48 +47,75 @@ export function mayChangeSegments(
 /**
  * Makes the change of a fact to its user. If it can change segments, recomputes them as of when the fact was received
  * (forms.md, Conditions). Segments that were computed for a later instant keep that instant: a late fact does not turn them
- * back.
+ * back. Returns the changes of the user's memberships, in order: first those that time or another definition has made without the
+ * fact.
  */
 export function changeAndRecomputeSegments(
   user: SegmentedUser,
   fact: ActivityFact | AnswerGiven,
   change: () => void,
-): void {
-  if (!mayChangeSegments(fact, user.segments)) return change()
+): readonly SegmentChange[] {
+  if (!mayChangeSegments(fact, user.segments)) {
+    change()
+    return NO_CHANGES
+  }
   const instant = Math.max(Date.parse(fact.received), user.computed.asOf ?? -Infinity)
-  if (hasCurrentSegments(user)) recomputeSegmentsUntil(user, instant)
+  const before = hasCurrentSegments(user)
+    ? recomputeSegmentsUntil(user, instant)
+    : recomputeSegments(user, instant, 'definition')
   change()
-  if (user.segments.index.segments.length > 0 || !hasCurrentSegments(user)) recomputeSegments(user, instant)
+  if (user.segments.index.segments.length === 0 && hasCurrentSegments(user)) return before
+  return joined(before, recomputeSegments(user, instant, 'record'))
 }
 
 /**
  * Applies the changes of a user's segments that time alone brings up to `instant`. Each is computed for the moment when it
- * was due, so the result does not depend on how often this runs.
+ * was due, so the result does not depend on how often this runs. Returns the changes of the user's memberships, in order.
  */
-export function recomputeSegmentsUntil(user: SegmentedUser, instant: number): void {
+export function recomputeSegmentsUntil(user: SegmentedUser, instant: number): readonly SegmentChange[] {
+  let changes = NO_CHANGES
   for (
     let { changesAt } = user.computed;
     changesAt !== undefined && changesAt <= instant;
     { changesAt } = user.computed
   ) {
-    recomputeSegments(user, changesAt)
+    changes = joined(changes, recomputeSegments(user, changesAt, 'time'))
   }
+  return changes
 }
 
-/** Computes the segments of a user at `instant`. A user who was never identified has none. */
-export function recomputeSegments(user: SegmentedUser, instant: number): void {
-  if (user.firstSeenAt === undefined) return
+/**
+ * Computes the segments of a user at `instant`. A user who was never identified has none. Returns the changes of the user's
+ * memberships.
+ */
+export function recomputeSegments(user: SegmentedUser, instant: number, cause: SegmentCause): readonly SegmentChange[] {
+  if (user.firstSeenAt === undefined) return NO_CHANGES
   const { memberships } = user
   const { index } = user.segments
   const { segments, changesAt } = index.membershipAt(user, instant)
   const current = new Set(segments)
-  for (const id of memberships.keys()) if (!current.has(id)) memberships.delete(id)
-  for (const id of segments) if (!memberships.has(id)) memberships.set(id, instant)
+  const left = [...memberships.keys()].filter((id) => !current.has(id))
+  const entered = segments.filter((id) => !memberships.has(id))
+  for (const id of left) memberships.delete(id)
+  for (const id of entered) memberships.set(id, instant)
   user.computed = { fingerprint: index.fingerprint, asOf: instant, changesAt }
   user.isChanged = true
+  if (left.length === 0 && entered.length === 0) return NO_CHANGES
+  return [
+    ...left.map((segmentId) => ({ type: 'SegmentLeft', segmentId, at: instant, cause }) as const),
+    ...entered.map((segmentId) => ({ type: 'SegmentEntered', segmentId, at: instant, cause }) as const),
+  ]
 }
 
 /** Returns whether the user's segments were computed with the project's current fingerprint. */
 export function hasCurrentSegments({ computed, segments }: SegmentedUser): boolean {
   return computed.fingerprint === segments.index.fingerprint
+}
+
+const NO_CHANGES: readonly SegmentChange[] = []
+
+/** Most records change no membership, and copy no list. */
+function joined(before: readonly SegmentChange[], after: readonly SegmentChange[]): readonly SegmentChange[] {
+  if (before.length === 0) return after
+  return after.length === 0 ? before : [...before, ...after]
 }

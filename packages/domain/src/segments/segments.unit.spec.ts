@@ -275,7 +275,7 @@ function stepsToUpdate(count: number): number {
     memberships: new Map(),
     isChanged: false,
   }
-  recomputeSegments(user, NOW)
+  recomputeSegments(user, NOW, 'record')
   expect(user.memberships.size).toBe(count)
-  return countArraySteps(() => recomputeSegments(user, NOW + SECOND))
+  return countArraySteps(() => recomputeSegments(user, NOW + SECOND, 'record'))
 }

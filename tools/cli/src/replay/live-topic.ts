@@ -138,7 +138,7 @@ async function settle(context: RebuildContext, projection: Projection): Promise<
   const { topic } = projection
   const { rows } = await client.query<{ partition: number; instant: Date }>(settledUntil(schemas.live))
   for (const { partition, instant } of rows) {
-    const fold = createPartitionFold({ ...context, projection, topic, partition })
+    const fold = createPartitionFold({ ...context, projection, topic, partition, mode: 'rebuild' })
     await fold.open()
     for (let ticks = 0; ; ticks++) {
       const due = (await projection.ticks?.due(db, instant, { partitions: [partition], catalog })) ?? []
