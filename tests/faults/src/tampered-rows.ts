@@ -31,6 +31,18 @@ export const TAMPERED_ROWS: readonly (readonly [FoldingConsumer, string, string,
   ],
   [
     'user-projector',
+    'form-events: no SegmentEntered',
+    `UPDATE segment_members SET segment_id = 'another' WHERE segment_id = 'paying'`,
+    `UPDATE segment_members SET segment_id = 'paying' WHERE segment_id = 'another'`,
+  ],
+  [
+    'user-projector',
+    'form-events: no SegmentLeft',
+    `UPDATE segment_members SET segment_id = 'another' WHERE segment_id = 'paying'`,
+    `UPDATE segment_members SET segment_id = 'paying' WHERE segment_id = 'another'`,
+  ],
+  [
+    'user-projector',
     'users.segment_counts: members',
     'UPDATE segment_counts SET members = members + 1',
     'UPDATE segment_counts SET members = members - 1',

@@ -3,7 +3,7 @@ import { createLedgerModel, type LedgerEntry } from './caller-ledger.ts'
 import { type Catalog, createCatalog } from './catalog.ts'
 import { AuditError } from './errors.ts'
 import { createFenceReader, createFences, type Fences, isFenced } from './erasures.ts'
-import { type ClearFact, type FormQueued, userKey } from './facts.ts'
+import { type ClearFact, userKey, type UserRef } from './facts.ts'
 import { createFindings, type Findings, type FindingsOfKind } from './findings.ts'
 import { createFold, lastFence } from './fold.ts'
 import { createCollectedFold } from './fold-collected.ts'
@@ -13,6 +13,7 @@ import { createQueueModel } from './queue-model.ts'
 import { createEvaluationModel, type EvaluationModel } from './evaluation-model.ts'
 import { type Reading, readUserFact } from './read-fact.ts'
 import { readAll } from './read-all.ts'
+import { createSegmentChangesModel } from './segment-changes.ts'
 import { createSecretKeys } from './secret-keys.ts'
 import { openSnapshot, type ReadModel, recordRefOf, type Snapshot } from './snapshot.ts'
 import { type Opened, readUserKeys, type UserKeys } from './user-keys.ts'
@@ -94,15 +95,21 @@ async function compareWithLog(
   const queuedBy = ledger && new Map<string, number>()
   const evaluation = createEvaluationModel(findings, catalog)
   const { mayBeOffered } = evaluation
-  const evaluator = snapshots.find(({ service }) => service === 'form-trigger-evaluator')
-  const isErased = (fact: FormQueued): boolean => {
-    const fence = lastFence(fences, fact, evaluator?.checkpoints ?? new Map())
-    return fence !== undefined && BigInt(fact.causeOffset ?? -1) < fence.offset
+  const isErasedFor = (publisher: Snapshot['service']) => {
+    const { checkpoints } = snapshots.find(({ service }) => service === publisher) ?? { checkpoints: new Map() }
+    return (fact: UserRef & { readonly causeOffset?: number }): boolean => {
+      const fence = lastFence(fences, fact, checkpoints)
+      return fence !== undefined && BigInt(fact.causeOffset ?? -1) < fence.offset
+    }
   }
+  const isErased = isErasedFor('form-trigger-evaluator')
   const queue = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, isErased, queuedBy })
+  const segmentChanges = createSegmentChangesModel({ isErased: isErasedFor('user-projector'), findings })
   const folds = snapshots
     .filter(({ service }) => service !== 'answer-collector')
-    .map((snapshot) => createFold({ snapshot, log, catalog, queue, evaluation, fences, isAtRest, findings }))
+    .map((snapshot) =>
+      createFold({ snapshot, log, catalog, queue, evaluation, segmentChanges, fences, isAtRest, findings }),
+    )
   const queueFences = createFences('QueueErased')
   const readQueueFences = createFenceReader(connection, topics.formEvents, queueFences)
   const collectors = snapshots
@@ -118,13 +125,14 @@ async function compareWithLog(
     queue.foldForm(fact, how)
     evaluation.foldForm(fact)
   }
+  const { foldSegment } = segmentChanges
   for (const [pass, range] of ranges.entries()) {
     const topic = topics.formEvents
     const isOfPass = (userId: string): boolean => isIn(range, userId)
     const keys = await readUserKeys({ connection, topic: topics.userKeys, secretKeys, isMine: isOfPass })
     // After the keys: the fence of a user precedes the end of the user's keys.
     await readFences()
-    if (evaluator) await foldDecisions({ connection, topic, decidedBefore, evaluator, foldForm, isMine: isOfPass })
+    await foldDecisions({ connection, topic, decidedBefore, snapshots, foldForm, foldSegment, isMine: isOfPass })
     await readAll(connection, topics.userEvents, log, (record) => {
       records += 1
       if (records % 1_000 === 0) onProgress({ records, ofRecords })

@@ -1,6 +1,6 @@
 import { compareRows } from './compare-rows.ts'
 import { keyTimeMs } from './erasures.ts'
-import { type DecidedFact, type FormAnswered, type QueueErased, userKey, userKeyIn } from './facts.ts'
+import { type FormAnswered, type FormFact, type QueueErased, userKey, userKeyIn } from './facts.ts'
 import { createRepeatCheck } from './duplicates.ts'
 import type { Findings } from './findings.ts'
 import { OF_RANGE, type UserRange } from './model.ts'
@@ -43,7 +43,7 @@ interface CollectedFact {
 /** Recomputes all tables of the answer-collector from the records that it has folded, in the order of `form-events`. */
 interface CollectorModel {
   /** Folds a record of a user of this pass. */
-  readonly fold: (fact: DecidedFact, how: CollectedFact) => void
+  readonly fold: (fact: FormFact | QueueErased, how: CollectedFact) => void
   /** Compares the offers of the users of this pass, and drops them. */
   readonly compareUsers: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
   /** Compares the counters, after the last pass. */
@@ -78,7 +78,7 @@ export function createCollectorModel(): CollectorModel {
   const unknownElements = new Set<string>()
 
   const countStep = (
-    { organization, project, formId, at }: Exclude<DecidedFact, QueueErased>,
+    { organization, project, formId, at }: FormFact,
     partition: number,
     step: string,
     { environment, language }: CountedIn,
@@ -88,9 +88,8 @@ export function createCollectorModel(): CollectorModel {
     funnels.day.add([...form, dayOf(at), language ?? '', step, partition])
   }
 
-  const offerOf = (fact: Exclude<DecidedFact, QueueErased>): Offer | undefined =>
-    offers.get(userKey(fact))?.get(fact.queuedId)
-  const put = (fact: Exclude<DecidedFact, QueueErased>, offer: Offer): void => {
+  const offerOf = (fact: FormFact): Offer | undefined => offers.get(userKey(fact))?.get(fact.queuedId)
+  const put = (fact: FormFact, offer: Offer): void => {
     const key = userKey(fact)
     offers.set(key, (offers.get(key) ?? new Map<string, Offer>()).set(fact.queuedId, offer))
   }
@@ -143,7 +142,7 @@ export function createCollectorModel(): CollectorModel {
   }
 
   /** Returns whether the last erasure before a record covers it all the same. */
-  const isCovered = (fact: Exclude<DecidedFact, QueueErased>): boolean => {
+  const isCovered = (fact: FormFact): boolean => {
     const erasure = erasures.get(userKey(fact))
     if (!erasure) return false
     if (fact.type === 'FormAnswered') return keyTimeMs(fact.sealed.key) <= Date.parse(erasure.keysUntil)

@@ -192,8 +192,26 @@ export type FormFact =
   | FormAnswered
   | (OfForm & { readonly type: 'FormCancelled' | 'FormExpired' })
 
+/** A record of the user projector on `form-events`: a user became a member of a segment, or is none any more. */
+export interface SegmentFact extends ProjectRef {
+  readonly type: 'SegmentEntered' | 'SegmentLeft'
+  readonly id: string
+  readonly userId: string
+  readonly segmentId: string
+  readonly at: string
+  readonly cause: 'record' | 'time' | 'definition'
+  readonly causeId?: string
+  /** Offset of the cause in the user's partition of `user-events`: an erasure at a later one ends the membership without a record. */
+  readonly causeOffset: number
+  readonly catalogRevision: number
+}
+
 /** A record on `form-events`. */
-export type DecidedFact = FormFact | QueueErased
+export type DecidedFact = FormFact | QueueErased | SegmentFact
+
+export function isSegmentFact(fact: DecidedFact): fact is SegmentFact {
+  return fact.type === 'SegmentEntered' || fact.type === 'SegmentLeft'
+}
 
 /** Identity of a user's rows. */
 export interface UserRef extends ProjectRef {

@@ -2,7 +2,7 @@ import type { FetchedRecord } from '@nextvisit/log'
 import { createCollectorModel } from './collector-model.ts'
 import { createDeadLetterCheck } from './dead-letters.ts'
 import { createErasuresModel } from './erasures-model.ts'
-import type { DecidedFact } from './facts.ts'
+import { type DecidedFact, isSegmentFact } from './facts.ts'
 import { compareCheckpoints, type CheckpointsOptions, type Fold } from './fold.ts'
 import type { Fences } from './erasures.ts'
 import { readFormFact, type Reading } from './read-fact.ts'
@@ -47,6 +47,7 @@ export function createCollectedFold(options: CollectedOptions): CollectedFold {
       deadLetters.seeOpened(record, isDamaged ? 'damaged' : 'readable')
       const letter = snapshot.deadLetters.get(recordRefOf(record))
       if (isDamaged || (letter && letter.state !== 'retried')) return
+      if (isSegmentFact(fact)) return
       const given = opened?.outcome === 'opened' ? opened.answers : undefined
       model.fold(fact, { partition, isLate: letter !== undefined, given })
     },

@@ -14,6 +14,7 @@ import type { QueueModel } from './queue-model.ts'
 import type { EvaluationModel } from './evaluation-model.ts'
 import type { Reading } from './read-fact.ts'
 import { createRegistryModel } from './registry-model.ts'
+import type { SegmentChangesModel } from './segment-changes.ts'
 import { recordRefOf, type Snapshot } from './snapshot.ts'
 import type { Opened } from './user-keys.ts'
 import { createTraitsModel } from './traits-model.ts'
@@ -31,6 +32,7 @@ interface FoldOptions extends CheckpointsOptions {
   readonly catalog: Catalog
   readonly queue: QueueModel
   readonly evaluation: EvaluationModel
+  readonly segmentChanges: SegmentChangesModel
   readonly fences: Fences
 }
 
@@ -58,8 +60,9 @@ type UserConsumer = Exclude<Snapshot['service'], 'answer-collector'>
 
 /** Creates the models of each consumer's tables that are folds of `user-events`. */
 const MODELS: Readonly<Record<UserConsumer, (options: FoldOptions) => readonly Model[]>> = {
-  'user-projector': ({ catalog, isAtRest, findings }) => [
+  'user-projector': ({ catalog, segmentChanges, isAtRest, findings }) => [
     createUsersModel(catalog, isAtRest),
+    segmentChanges,
     createCountsForModel(catalog, findings),
     createTraitsModel(findings),
   ],

@@ -10,6 +10,7 @@ import { createFold } from './fold.ts'
 import { createEvaluationModel } from './evaluation-model.ts'
 import { createQueueModel } from './queue-model.ts'
 import { readUserFact } from './read-fact.ts'
+import { createSegmentChangesModel } from './segment-changes.ts'
 import { createSecretKeys } from './secret-keys.ts'
 import { type DeadLetter, recordRefOf, type Snapshot } from './snapshot.ts'
 import { createUserKeys } from './user-keys.ts'
@@ -74,7 +75,17 @@ async function kindsOf(given: Given): Promise<readonly string[]> {
     } as Snapshot['rows'],
     close: async () => {},
   }
-  const fold = createFold({ snapshot, log: new Map(), catalog, queue, evaluation, fences, isAtRest: false, findings })
+  const fold = createFold({
+    snapshot,
+    log: new Map(),
+    catalog,
+    queue,
+    evaluation,
+    segmentChanges: createSegmentChangesModel({ isErased: () => false, findings }),
+    fences,
+    isAtRest: false,
+    findings,
+  })
   log.forEach(fences.see)
   for (const record of log) {
     const reading = readUserFact(record)

@@ -72,6 +72,18 @@ const answer = {
   answers: absent,
 }
 const ofCaller = { ...ofRequest, imported: optional(oneOf(true)) }
+const ofSegment = {
+  id: uuid,
+  organization: id,
+  project: id,
+  userId: uuid,
+  segmentId: id,
+  at: instant,
+  cause: oneOf('record', 'time', 'definition'),
+  causeId: optional(uuid),
+  causeOffset: (value: unknown) => whole(value) && Number(value) >= 0,
+  catalogRevision: whole,
+}
 const ofForm = { id: uuid, organization: id, project: id, userId: uuid, queuedId: uuid, formId: id, at: instant }
 
 const shown = {
@@ -173,6 +185,8 @@ const FORM_FACTS: Readonly<Record<DecidedFact['type'], RecordType>> = {
       keysUntil: instant,
     },
   },
+  SegmentEntered: { version: '1', members: ofSegment },
+  SegmentLeft: { version: '1', members: ofSegment },
 }
 
 const UNSTORABLE = unreadable('it contains U+0000 or a lone surrogate, or is nested too deeply to check')

@@ -11,6 +11,8 @@ import {
   eventTracked,
   formAnswered,
   identifyRequested,
+  segmentEntered,
+  segmentLeft,
   visit,
   visitAnswered,
 } from '@nextvisit/contracts/fixtures'
@@ -61,8 +63,10 @@ describe('reading a fact', () => {
     expect(readUserFact(message(fact))).toEqual({ outcome: 'read', fact: sealMembers(fact, seal) })
   })
 
-  it('reads the decisions of the evaluator', () => {
+  it('reads the decisions of the evaluator, and changed memberships', () => {
     expect(readFormFact(message(queued))).toEqual({ outcome: 'read', fact: queued })
+    for (const fact of [segmentEntered(), segmentLeft({ cause: 'time' })])
+      expect(readFormFact(message(fact))).toEqual({ outcome: 'read', fact })
     const answered = formAnswered()
     expect(readFormFact(message(answered))).toEqual({ outcome: 'read', fact: sealMembers(answered, seal) })
   })
