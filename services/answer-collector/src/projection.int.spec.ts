@@ -174,7 +174,8 @@ describe('an erasure', () => {
   it('is named beside the answers of a user who returned', async () => {
     const erasure = queueErased({ causeOffset: 3 })
     const back = { queuedId: randomUUID(), causeOffset: 4 }
-    await given.fold([...facts, erasure, formQueued(back), formAnswered(score(7, { offerId: back.queuedId }))])
+    const again = score(7, { offerId: back.queuedId, received: '2026-11-02T10:05:00.000Z' })
+    await given.fold([...facts, erasure, formQueued(back), formAnswered(again)])
     expect(await readAnswers()).toMatchObject([
       { answers: { score: 7 }, erasedUntil: erasure.keysUntil },
       { answers: { score: 4 } },
