@@ -1,23 +1,15 @@
-import { spawn } from 'node:child_process'
-import path from 'node:path'
-import { text } from 'node:stream/consumers'
+import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
 import { TOPICS } from '@nextvisit/contracts'
 import { eventually, withProducer } from '@nextvisit/testing/black-box'
 import { describe, expect, it } from 'vitest'
 import { callerOf } from './call.ts'
 import { product } from './product.ts'
 
-const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 const { identify, track, visit } = callerOf('MAIN_JOB_ADMIN_P', 'MAIN_JOB_SDK_P')
 
 async function runExport(...args: readonly string[]) {
   const env = { NEXTVISIT_DATA: product().dataDirectory }
-  const child = spawn(process.execPath, [CLI, 'users', 'export', '--project', ...args], { env })
-  const [stdout, stderr, exitCode] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    new Promise((resolve) => child.once('close', resolve)),
-  ])
+  const { exitCode, stdout, stderr } = await runNextvisit(['users', 'export', '--project', ...args], env)
   const lines = stdout.split('\n').slice(0, -1)
   return { exitCode, stdout, stderr, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) }
 }
