@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { catchUp, defineConsumer, type HandlerParts, READ_BARRIER_WITHIN_MS, staleUnless } from '@nextvisit/consumer'
+import { TOO_MANY_DAYS } from '@nextvisit/contracts'
 import { type CallContext, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { createProjection } from './projection.ts'
@@ -36,7 +37,8 @@ export const answerCollector = defineConsumer({
     readFormResults: async (query, context) => {
       const isCaughtUp = await hasCaughtUp(context)
       if (!(await isCounted(context.readDb, query))) return NOT_FOUND
-      return { ...(await readFormResults(context.readDb, query)), ...staleUnless(isCaughtUp) }
+      const results = await readFormResults(context.readDb, query)
+      return results === TOO_MANY_DAYS ? TOO_MANY_DAYS : { ...results, ...staleUnless(isCaughtUp) }
     },
     readFormDays: async (query, context) => {
       const isCaughtUp = await hasCaughtUp(context)

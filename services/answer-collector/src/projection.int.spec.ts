@@ -12,12 +12,12 @@ import { until } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { answerStory, tellAnswers } from '../test/answer-story.ts'
-import { givenCollector, readCollected, readFolded, readUnequalSums } from '../test/given-collector.ts'
-import { readFormAnswers, readFormResults } from './queries.ts'
+import { givenCollector, readCollected, readFolded, readResults, readUnequalSums } from '../test/given-collector.ts'
+import { readFormAnswers } from './queries.ts'
 
 const given = givenCollector()
 const FORM = { organization: 'acme', project: 'shop', formId: 'nps', environment: 'P' } as const
-const readResults = () => readFormResults(given.db(), FORM)
+const read = () => readResults(given.db(), FORM)
 const readAnswers = async () => (await readFormAnswers(given.db(), { ...FORM, limit: 100 })).answers
 const score = (value: number, special: Parameters<typeof answerGiven>[0] = {}) =>
   answerGiven({ elements: { score: 'nps' }, answers: { score: value }, ...special })
@@ -47,7 +47,7 @@ describe('an offer', () => {
 
   it('moves the count of an answer that changes', async () => {
     await given.fold([formQueued(), formAnswered(part(3)), formAnswered(part(9))], { sizes: [1] })
-    const { elements } = await readResults()
+    const { elements } = await read()
     expect(elements).toMatchObject([{ count: 1, average: 9, distribution: [{ value: 9, count: 1 }], nps: 100 }])
   })
 
@@ -58,15 +58,15 @@ describe('an offer', () => {
       formAnswered(part(3, { language: 'en' })),
       formAnswered(part(3, { language: 'de', environment: 'T' })),
     ])
-    expect((await readResults()).elements).toEqual([])
-    const moved = await readFormResults(given.db(), { ...FORM, environment: 'T', language: 'de' })
+    expect((await read()).elements).toEqual([])
+    const moved = await readResults(given.db(), { ...FORM, environment: 'T', language: 'de' })
     expect(moved.elements).toMatchObject([{ id: 'score', count: 1 }])
   })
 
   it('is ended by the first end in the log, and later answers change nothing', async () => {
     const facts = [formQueued(), formDelivered(), formAnswered(score(9)), formAnswered(score(2), { outcome: 'late' })]
     await given.fold(facts)
-    const { funnel, unmatched } = await readResults()
+    const { funnel, unmatched } = await read()
     expect({ funnel, unmatched }).toEqual({
       funnel: { queued: 1, delivered: 1, started: 1, finished: 1, dismissed: 0, expired: 0 },
       unmatched: 0,
@@ -77,13 +77,13 @@ describe('an offer', () => {
   it('that is dismissed without an answer has none in the list', async () => {
     await given.fold([formQueued(), formAnswered(answerGiven({ status: 'dismissed', elements: {}, answers: {} }))])
     expect(await readAnswers()).toEqual([])
-    expect((await readResults()).funnel).toMatchObject({ started: 0, finished: 0, dismissed: 1 })
+    expect((await read()).funnel).toMatchObject({ started: 0, finished: 0, dismissed: 1 })
   })
 
   it('keeps the answers of the latest request alone once all would be too long', async () => {
     await given.fold([formQueued(), long('a'), long('b'), long('c')])
     expect(Object.keys((await readAnswers())[0]?.answers ?? {})).toEqual(['c'])
-    expect((await readResults()).elements.map(({ id }) => id)).toEqual(['c'])
+    expect((await read()).elements.map(({ id }) => id)).toEqual(['c'])
   })
 
   it('whose record was not folded is not counted, and its steps are counted as ignored', async () => {
@@ -91,7 +91,7 @@ describe('an offer', () => {
     const steps = [formDelivered(), formAnswered(part(3)), formAnswered(score(9)), formExpired()]
     const others = [formAnswered(score(2), { outcome: 'late' }), formAnswered(score(2), { outcome: 'unmatched' })]
     expect(await given.fold([...steps, ...others, queued])).toBe(4)
-    expect((await readResults()).funnel).toMatchObject({ queued: 1, delivered: 0, finished: 0, expired: 0 })
+    expect((await read()).funnel).toMatchObject({ queued: 1, delivered: 0, finished: 0, expired: 0 })
     await given.empty()
     expect(await given.fold([queued, ...steps, ...others])).toBe(0)
   })
@@ -101,15 +101,15 @@ describe('an offer', () => {
     const later = score(3, { received: '2026-11-09T10:00:00.000Z' })
     const facts = [answered, other, later, answered].map((one) => formAnswered(one, { outcome: 'unmatched' }))
     await given.fold(facts, { sizes: [1] })
-    expect((await readResults()).unmatched).toBe(3)
+    expect((await read()).unmatched).toBe(3)
   })
 
   it('counts no text of a user', async () => {
     const elements = { plan: 'choice', uses: 'choices', reason: 'text' } as const
     const answers = { plan: { other: 'My secret' }, uses: ['home', { other: 'My secret' }], reason: 'My secret' }
     await given.fold([formQueued(), formAnswered(answerGiven({ elements, answers }))])
-    expect(JSON.stringify(await readResults())).not.toContain('secret')
-    expect((await readResults()).elements).toMatchObject([
+    expect(JSON.stringify(await read())).not.toContain('secret')
+    expect((await read()).elements).toMatchObject([
       { id: 'plan', distribution: [{ value: 'other', count: 1 }] },
       { id: 'reason', count: 1, distribution: [] },
       { id: 'uses', count: 1, distribution: [{ value: 'home' }, { value: 'other' }] },
@@ -131,9 +131,9 @@ describe('an erasure', () => {
 
   it('deletes the answers of its user, and keeps every count', async () => {
     await given.fold(facts)
-    const before = await readResults()
+    const before = await read()
     await given.fold([...facts, queueErased()])
-    expect(await readResults()).toEqual(before)
+    expect(await read()).toEqual(before)
     expect(await readAnswers()).toMatchObject([{ answers: { score: 4 } }])
     const rows = await given.db().$queryRaw(sql`SELECT rows::int FROM erased_users`)
     expect(rows).toEqual([{ rows: 1 }])
@@ -189,14 +189,14 @@ describe('an erasure', () => {
     const later = formQueued({ causeOffset: 9, queuedId: randomUUID() })
     await given.fold([queued, erasure, queued, erasure, later])
     expect(await given.db().$queryRaw(sql`SELECT id FROM offers`)).toEqual([{ id: later.queuedId }])
-    expect((await readResults()).funnel.queued).toBe(2)
+    expect((await read()).funnel.queued).toBe(2)
   })
 
   it('whose keys are destroyed leaves what the clear members say', async () => {
     await given.db().$executeRaw(sql`TRUNCATE user_keys`)
     const keys = { find: async () => new Map(), pull: async () => {}, keepOnly: () => {}, stop: () => {} }
     await given.fold(facts, { userKeys: keys })
-    const { funnel, unmatched, elements, medianSecondsToAnswer } = await readResults()
+    const { funnel, unmatched, elements, medianSecondsToAnswer } = await read()
     expect(funnel).toMatchObject({ delivered: 2, started: 2, finished: 2 })
     expect([unmatched, elements, medianSecondsToAnswer]).toEqual([1, [], 0])
     expect(await readAnswers()).toMatchObject([{ answers: {} }, { answers: {} }])

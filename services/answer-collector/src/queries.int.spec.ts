@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { AnsweredElements, Answers, FormFact } from '@nextvisit/contracts'
+import { type AnsweredElements, type Answers, type FormFact, TOO_MANY_DAYS } from '@nextvisit/contracts'
 import {
   answerGiven,
   formAnswered,
@@ -12,10 +12,10 @@ import { sql } from '@nextvisit/database'
 import { countRowsRead } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { givenCollector } from '../test/given-collector.ts'
+import { givenCollector, readResults } from '../test/given-collector.ts'
 import { timeRowsOf } from './answer-times.ts'
 import { isCounted, readFormAnswers, readFormDays, readFormFunnels, readFormResults } from './queries.ts'
-import { answerTimeDays, answerTimes } from './tables.ts'
+import { answerTimeDays, answerTimes, funnelDays } from './tables.ts'
 
 // Postgres counts the rows that a connection reads.
 const given = givenCollector({ maxConnections: 1 })
@@ -65,6 +65,8 @@ function finishedOffer({
   ]
 }
 
+const resultsOf = (query: object) => readResults(given.db(), { ...FORM, ...query })
+
 describe('the results of a form', () => {
   it('contain the exact median of the seconds to answer, in any order, also of some days', async () => {
     const someSeconds = fc.oneof(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 1_000_000 }))
@@ -75,10 +77,12 @@ describe('the results of a form', () => {
         await given.fold(all.flatMap((one) => finishedOffer({ seconds: one })))
         const sorted = all.toSorted((one, other) => one - other)
         const middle = [sorted[Math.floor((all.length - 1) / 2)] ?? 0, sorted[Math.ceil((all.length - 1) / 2)] ?? 0]
-        const { medianSecondsToAnswer } = await readFormResults(given.db(), FORM)
+        const { medianSecondsToAnswer } = await resultsOf({})
         expect(medianSecondsToAnswer).toBe((Number(middle[0]) + Number(middle[1])) / 2)
-        const days = { from: '2026-11-02', to: '2026-12-01' }
-        expect((await readFormResults(given.db(), { ...FORM, days })).medianSecondsToAnswer).toBe(medianSecondsToAnswer)
+        // An answer on another day, so that the range lacks a counted one.
+        await given.fold(finishedOffer({ at: '2026-10-01T10:00:00.000Z' }))
+        const ofDays = await resultsOf({ from: '2026-11-02', to: '2026-12-01' })
+        expect(ofDays.medianSecondsToAnswer).toBe(medianSecondsToAnswer)
       }),
       { numRuns: 8 },
     )
@@ -99,7 +103,7 @@ describe('the results of a form', () => {
       formDelivered({ userName: 'bob' }),
       formExpired({ userName: 'bob' }),
     ])
-    const results = await readFormResults(given.db(), FORM)
+    const results = await resultsOf({})
     expect(results).toEqual({
       funnel: { queued: 6, delivered: 6, started: 5, finished: 5, dismissed: 0, expired: 1 },
       responseRate: 5 / 6,
@@ -131,7 +135,7 @@ describe('the results of a form', () => {
     })
     await given.empty()
     await given.fold([...facts, queueErased({ userName: 'user-0' })])
-    expect((await readFormResults(given.db(), FORM)).elements).toEqual(results.elements)
+    expect((await resultsOf({})).elements).toEqual(results.elements)
   })
 
   it('are those of the asked days, environment and language', async () => {
@@ -139,24 +143,47 @@ describe('the results of a form', () => {
       ...finishedOffer({ language: 'en', seconds: 20 * 3_600 }),
       ...finishedOffer({ language: 'de', answers: { score: 0 } }),
     ])
-    const read = (query: object) => readFormResults(given.db(), { ...FORM, ...query })
-    expect((await read({ language: 'de' })).elements).toMatchObject([{ count: 1, average: 0 }])
-    expect((await read({ language: 'de' })).funnel).toEqual({ delivered: 1, started: 1, finished: 1, dismissed: 0 })
-    const [first, second] = ['2026-11-02', '2026-11-03', '2026-11-04'].map((from, nth, all) => {
-      return { days: { from, to: all[nth + 1] ?? '' } }
+    expect((await resultsOf({ language: 'de' })).elements).toMatchObject([{ count: 1, average: 0 }])
+    expect((await resultsOf({ language: 'de' })).funnel).toEqual({
+      delivered: 1,
+      started: 1,
+      finished: 1,
+      dismissed: 0,
     })
-    expect((await read({ ...first })).funnel).toMatchObject({ queued: 2, delivered: 2, finished: 1 })
-    expect((await read({ ...second })).funnel).toMatchObject({ queued: 0, delivered: 0, finished: 1 })
-    expect((await read({ ...second })).responseRate).toBeNull()
-    expect((await read({ ...first })).medianSecondsToAnswer).toBe(0)
-    expect((await read({ ...second })).medianSecondsToAnswer).toBe(20 * 3_600)
-    expect((await read({ language: 'de' })).medianSecondsToAnswer).toBe(0)
-    expect((await read({ environment: 'T' })).funnel).toMatchObject({ queued: 0, finished: 0 })
+    const [first, second] = ['2026-11-02', '2026-11-03', '2026-11-04'].map((from, nth, all) => {
+      return { from, to: all[nth + 1] ?? '' }
+    })
+    expect((await resultsOf({ ...first })).funnel).toMatchObject({ queued: 2, delivered: 2, finished: 1 })
+    expect((await resultsOf({ ...second })).funnel).toMatchObject({ queued: 0, delivered: 0, finished: 1 })
+    expect((await resultsOf({ ...second })).responseRate).toBeNull()
+    expect((await resultsOf({ ...first })).medianSecondsToAnswer).toBe(0)
+    expect((await resultsOf({ ...second })).medianSecondsToAnswer).toBe(20 * 3_600)
+    expect((await resultsOf({ language: 'de' })).medianSecondsToAnswer).toBe(0)
+    expect((await resultsOf({ environment: 'T' })).funnel).toMatchObject({ queued: 0, finished: 0 })
     const days = await readFormDays(given.db(), { ...FORM, days: { from: '2026-11-01', to: '2026-12-01' } })
     expect(days).toMatchObject([
       { day: '2026-11-02', scores: [{ id: 'score', count: 1, average: 0, nps: -100 }] },
       { day: '2026-11-03', funnel: { finished: 1 }, scores: [{ average: 9, nps: 100 }] },
     ])
+  })
+
+  it('are of any range that lacks no counted day, and otherwise of at most 400 days', async () => {
+    const days = ['2025-01-01', '2025-06-01', '2026-02-06']
+    await given.fold(days.flatMap((day) => finishedOffer({ at: `${day}T10:00:00.000Z` })))
+    const finished = async (query: object) => {
+      const results = await readFormResults(given.db(), { ...FORM, ...query })
+      return results === TOO_MANY_DAYS ? results : results.funnel.finished
+    }
+    expect(await finished({ from: '0001-01-01', to: '9999-12-31' })).toBe(3)
+    expect(await finished({ from: '2025-01-01' })).toBe(3)
+    expect(await finished({ to: '2026-02-07' })).toBe(3)
+    expect(await finished({ from: '2025-01-02' })).toBe(TOO_MANY_DAYS)
+    expect(await finished({ from: '2025-01-03' })).toBe(2)
+    expect(await finished({ to: '2026-02-06' })).toBe(TOO_MANY_DAYS)
+    expect(await finished({ to: '2025-06-02' })).toBe(2)
+    expect(await finished({ from: '2026-02-06', language: 'de' })).toBe(0)
+    expect(await finished({ from: '2030-01-01' })).toBe(0)
+    expect(await finished({ to: '2020-01-01' })).toBe(0)
   })
 })
 
@@ -171,7 +198,8 @@ describe('a result reads a bounded number of rows', () => {
       day: new Date(Date.UTC(2026, 0, 1 + (nth % DAYS))).toISOString().slice(0, 10),
       seconds: nth,
     })).flatMap(timeRowsOf)
-    for (const statement of [...answerTimes.upsert(rows), ...answerTimeDays.upsert(rows)])
+    const steps = rows.slice(0, DAYS * 4).map(({ day }) => ({ ...ofForm, day, step: 'finished', count: 1 }))
+    for (const statement of [...answerTimes.upsert(rows), ...answerTimeDays.upsert(rows), ...funnelDays.upsert(steps)])
       await given.db().$executeRaw(statement)
     await given.db().$executeRaw(sql`ANALYZE answer_times, answer_time_days`)
   }
@@ -190,20 +218,20 @@ describe('a result reads a bounded number of rows', () => {
     await given.fold(days.slice(0, 2).flat())
     const before = await rowsRead({})
     await given.fold(days.flat())
-    expect((await readFormResults(given.db(), FORM)).funnel.finished).toBe(60)
+    expect((await resultsOf({})).funnel.finished).toBe(60)
     // Postgres may count a few dead versions of rows.
     expect(await rowsRead({})).toBeLessThan(before + 20)
   })
 
   it('of times to answer: only spans that contain the median', async () => {
     await givenTimes()
-    expect((await readFormResults(given.db(), FORM)).medianSecondsToAnswer).toBe((TIMES - 1) / 2)
+    expect((await resultsOf({})).medianSecondsToAnswer).toBe((TIMES - 1) / 2)
     expect(await rowsRead({})).toBeLessThan(1_000)
     const days = { from: '2026-01-02', to: '2026-01-04' }
     const ofDays = Array.from({ length: TIMES }, (_, nth) => nth).filter((nth) => [1, 2].includes(nth % DAYS))
     const median = (Number(ofDays[ofDays.length / 2 - 1]) + Number(ofDays[ofDays.length / 2])) / 2
-    expect((await readFormResults(given.db(), { ...FORM, days })).medianSecondsToAnswer).toBe(median)
-    expect(await rowsRead({ days })).toBeLessThan(1_000)
+    expect((await resultsOf(days)).medianSecondsToAnswer).toBe(median)
+    expect(await rowsRead(days)).toBeLessThan(1_000)
   })
 })
 

@@ -11,9 +11,11 @@ import {
   type FormFunnelsAnswer,
   type FormFunnelsQuery,
   type FormResults,
+  type FormResultsAnswer,
   type FormResultsQuery,
   type ProjectRef,
-  type ResultDays,
+  ResultDays,
+  TOO_MANY_DAYS,
 } from '@nextvisit/contracts'
 import { type Db, empty, raw, type RowOf, sql, type Sql } from '@nextvisit/database'
 import { medianQuery } from './answer-times.ts'
@@ -68,11 +70,12 @@ function summaryOf(steps: readonly StepCount[]): Pick<FormResults, 'funnel' | 'r
 const MAX_VALUES = 20_000
 
 /**
- * Reads the results of a form, of one snapshot. Those of the whole time come from counters over all days, so their cost does not grow
+ * Reads the results of a form, of one snapshot. Those of all counted days come from counters without days, so their cost does not grow
  * with the days.
  */
-export async function readFormResults(db: Db, query: FormResultsQuery): Promise<FormResults> {
-  const { days } = query
+export async function readFormResults(db: Db, query: FormResultsQuery): Promise<FormResultsAnswer> {
+  const days = await daysToRead(db, query)
+  if (days === TOO_MANY_DAYS) return TOO_MANY_DAYS
   const ofForm = conditionOf(query)
   const where = days ? sql`${ofForm} AND ${isIn(days)}` : ofForm
   const { steps, medians, values } = await readTogether<{
@@ -96,6 +99,23 @@ export async function readFormResults(db: Db, query: FormResultsQuery): Promise<
   }
 }
 
+/** Returns the counted days of a range. undefined: all of them. */
+async function daysToRead(
+  db: Db,
+  { from, to, ...query }: FormResultsQuery,
+): Promise<ResultDays | undefined | typeof TOO_MANY_DAYS> {
+  if (from === undefined && to === undefined) return undefined
+  // Each count of another table has a step on the same day.
+  const [counted] = await db.$queryRaw<{ readonly first: string | null; readonly end: string | null }[]>(sql`
+    SELECT min(day) AS first, to_char(max(day)::date + 1, 'YYYY-MM-DD') AS end
+    FROM funnel_days WHERE ${conditionOf({ ...query, language: undefined })}`)
+  const { first, end } = counted ?? {}
+  if (!first || !end) return undefined
+  const days = { from: from && from > first ? from : first, to: to && to < end ? to : end }
+  if (days.from === first && days.to === end) return undefined
+  return ResultDays.safeParse(days).success ? days : TOO_MANY_DAYS
+}
+
 type JsonRow = Readonly<Record<string, unknown>>
 
 /** Counts of present users, and of those who are erased. */
@@ -107,7 +127,13 @@ function elementsWhere(where: Sql, table: 'elements' | 'element_days'): Sql {
   ) AS counted`
 }
 
-function conditionOf({ organization, project, formId, environment, language }: FormResultsQuery): Sql {
+function conditionOf({
+  organization,
+  project,
+  formId,
+  environment,
+  language,
+}: Omit<FormResultsQuery, 'from' | 'to'>): Sql {
   return sql`(organization, project, form_id, environment) = (${organization}, ${project}, ${formId}, ${environment})
     ${language === undefined ? empty : sql`AND language = ${language}`}`
 }

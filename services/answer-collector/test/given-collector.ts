@@ -1,6 +1,6 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { createPartitionFold, type FoldMode, offlineParts, type UserKeys } from '@nextvisit/consumer'
-import type { FormFact } from '@nextvisit/contracts'
+import { type FormFact, type FormResults, type FormResultsQuery, TOO_MANY_DAYS } from '@nextvisit/contracts'
 import { type CommitDb, type CommitDbOptions, type Db, openCommitDb, raw, sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
 import {
@@ -14,6 +14,7 @@ import {
 import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished } from 'vitest'
 import { answerCollector } from '../src/consumer.ts'
 import { createProjection } from '../src/projection.ts'
+import { readFormResults } from '../src/queries.ts'
 
 const FOLDED = [
   'offers',
@@ -96,6 +97,13 @@ export function givenCollector(connection: Partial<CommitDbOptions> = {}) {
       return foldRecords(factsAsRecords(facts, { topic: 'form-events', partition: options.partition ?? 0 }), options)
     },
   }
+}
+
+/** Reads the results of a form. Throws if the range is too long. */
+export async function readResults(db: Db, query: FormResultsQuery): Promise<FormResults> {
+  const results = await readFormResults(db, query)
+  if (results === TOO_MANY_DAYS) throw new RangeError(results)
+  return results
 }
 
 /** Reads every row of the collector's tables. */

@@ -9,7 +9,7 @@ import { type CallTable, defineCall } from './define-call.ts'
 export const MAX_FUNNELS_ASKED = 1_000
 /** Maximum number of offers in one answer, which also ends at some megabytes. */
 export const MAX_ANSWERS_ASKED = 1_000
-/** Maximum number of days that results are read of. Those of the whole time have no days. */
+/** Maximum number of days that results are read of. Those of all counted days cost the same at any number. */
 export const MAX_RESULT_DAYS = 400
 
 const DAY_MS = 24 * 3_600_000
@@ -56,9 +56,13 @@ export const ResultDays = z
   )
 export type ResultDays = z.infer<typeof ResultDays>
 
-/** `days`: absent for the whole time. */
-const FormResultsQuery = z.object({ ...resultsFields, days: ResultDays.optional() })
+/** `from`: the first day. `to`: the day after the last. Absent: every day until or from then. */
+const FormResultsQuery = z.object({ ...resultsFields, from: Day.optional(), to: Day.optional() })
 export type FormResultsQuery = z.infer<typeof FormResultsQuery>
+
+export const TOO_MANY_DAYS = 'too many days' as const
+const FormResultsAnswer = z.union([FormResults, z.literal(TOO_MANY_DAYS)])
+export type FormResultsAnswer = z.infer<typeof FormResultsAnswer>
 
 const FormDaysQuery = z.object({ ...resultsFields, days: ResultDays })
 export type FormDaysQuery = z.infer<typeof FormDaysQuery>
@@ -113,11 +117,14 @@ export const answerCollectorCalls = {
     question: FormFunnelsQuery,
     answer: FormFunnelsAnswer,
   }),
-  /** Reads the results of a form. Not found: nothing of this form was ever counted, in any environment. */
+  /**
+   * Reads the results of a form. Not found: nothing of this form was ever counted, in any environment. {@link TOO_MANY_DAYS}: the range
+   * is longer than `MAX_RESULT_DAYS`, and lacks some of the counted days.
+   */
   readFormResults: defineCall({
     path: '/internal/forms/results/read',
     question: FormResultsQuery,
-    answer: FormResults,
+    answer: FormResultsAnswer,
   }),
   /** Reads funnel and scores of a form by day. */
   readFormDays: defineCall({ path: '/internal/forms/days/read', question: FormDaysQuery, answer: FormDaysAnswer }),

@@ -3,10 +3,12 @@ import {
   type Form,
   type FormDaysAnswer,
   type FormResults,
+  type FormResultsAnswer,
   type GateCountsQuery,
   MAX_RESULT_DAYS,
   type OpenFormRow,
   type ProjectRef,
+  TOO_MANY_DAYS,
 } from '@nextvisit/contracts'
 import { treeInWords, triggerInWords } from '@nextvisit/domain'
 import { createInProject } from '../catalog/find-project.ts'
@@ -133,12 +135,13 @@ export function createFormRoutes(parts: FormRoutesParts) {
       const chartsFrom = from ?? daysAfter(to, -MAX_RESULT_DAYS)
       const [content, ...read] = await Promise.all([
         contentOf(project, query.formId),
-        collector.readFormResults({ ...query, ...(from !== null && { days: { from, to } }) }, signal),
+        collector.readFormResults({ ...query, ...(from !== null && { from, to }) }, signal),
         collector.readFormDays({ ...query, days: { from: chartsFrom, to } }, signal),
       ])
-      const [results, byDay] = [orEmpty(read[0], NO_RESULTS), orEmpty(read[1], NO_DAYS)]
+      const [results, byDay] = [orEmpty<FormResultsAnswer>(read[0], NO_RESULTS), orEmpty(read[1], NO_DAYS)]
       if (results.outcome === 'refused') return results
       if (byDay.outcome === 'refused') return byDay
+      if (results.answer === TOO_MANY_DAYS) throw new RangeError(`The console asked for ${TOO_MANY_DAYS}`)
       const { stale = false, elements, ...figures } = results.answer
       return answered({
         ...figures,

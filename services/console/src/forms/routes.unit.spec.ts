@@ -114,8 +114,16 @@ describe('the list of forms', () => {
 describe('the results of a form', () => {
   it('are of the whole time, with charts of at most 400 days, or of the chosen days', async () => {
     const asked: unknown[] = []
-    const note = async ({ days }: { readonly days?: unknown }) => {
-      asked.push(days)
+    const note = async ({
+      days,
+      from,
+      to,
+    }: {
+      readonly days?: unknown
+      readonly from?: unknown
+      readonly to?: unknown
+    }) => {
+      asked.push(days ?? (from && { from, to }))
       return refuse(404, NOT_FOUND, 'Nothing was counted')
     }
     const ask = givenRoutes({ collector: { readFormResults: note, readFormDays: note } })

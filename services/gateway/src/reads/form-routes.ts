@@ -9,6 +9,7 @@ import {
   type FormSummary,
   ROUTES,
   SlugId,
+  TOO_MANY_DAYS,
   type userProjectorCalls,
 } from '@nextvisit/contracts'
 import { nameAnswers, usersOfAnswers } from '@nextvisit/domain'
@@ -58,7 +59,7 @@ export function createFormRoutes(parts: FormRoutesParts): readonly Route[] {
 
   async function getFormResults({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Result> {
     const { organization, project } = place
-    const parsed = parseResultsQuery(parameters, Date.now())
+    const parsed = parseResultsQuery(parameters)
     if (parsed.outcome === 'refused') return parsed
     const formId = formIdIn(parameters)
     if (formId === undefined) return refuse(REFUSALS.form)
@@ -66,7 +67,8 @@ export function createFormRoutes(parts: FormRoutesParts): readonly Route[] {
     const language = given === undefined ? undefined : writtenLanguage(place, formId, given)
     const question = { organization, project, formId, ...query, ...(language !== undefined && { language }) }
     const read = await answerCollector.readFormResults(question, { deadlineAt })
-    if (read.outcome === 'answered') return answer(200, read.answer)
+    if (read.outcome === 'answered')
+      return read.answer === TOO_MANY_DAYS ? refuse(REFUSALS.resultDays) : answer(200, read.answer)
     if (read.outcome !== 'not-found') return refuse(REFUSALS.notRead)
     return formsOf(place).has(formId) ? answer(200, noResults(language)) : refuse(REFUSALS.form)
   }

@@ -181,8 +181,8 @@ export const REFUSALS = nameRules({
   days: { status: 400, message: 'from must be before to, which is exclusive', when: 'A `to` that is not later' },
   resultDays: {
     status: 400,
-    message: `from must be at most ${MAX_RESULT_DAYS} days before to, which is tomorrow if absent; without both, results are of the whole time`,
-    when: `More than ${MAX_RESULT_DAYS} days, or \`to\` without \`from\``,
+    message: `from and to must enclose at most ${MAX_RESULT_DAYS} of the form's days, or all of them`,
+    when: `More than ${MAX_RESULT_DAYS} days of the form, but not all of them`,
   },
 
   // The proof that a request may speak for its user.
