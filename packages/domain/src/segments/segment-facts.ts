@@ -35,7 +35,8 @@ export function segmentFactsOf(
 
 /**
  * Returns the id of a change: the same for the same change, so that readers can drop duplicates. A record changes a membership once, but
- * two records may have one id (decisions.md, Retries). Time changes it once at an instant, and so does each revision of the catalog.
+ * two records may have one id (decisions.md, Retries). Time changes it once at an instant, and each revision of the catalog once, at an
+ * instant of the clock: a restored projector computes it at another one.
  */
 function segmentFactIdOf(
   userId: string,
@@ -43,6 +44,6 @@ function segmentFactIdOf(
   { record, catalogRevision }: SegmentChangeCause,
 ): string {
   if (cause === 'record' && record) return uuidV5(`${type}/${segmentId}/${record.received}`, record.id)
-  const by = cause === 'definition' ? `definition ${catalogRevision}` : cause
-  return uuidV5(`${type}/${segmentId}/${by}/${new Date(at).toISOString()}`, userId)
+  const by = cause === 'definition' ? `definition/${catalogRevision}` : `time/${new Date(at).toISOString()}`
+  return uuidV5(`${type}/${segmentId}/${by}`, userId)
 }

@@ -22,6 +22,8 @@ it('the record of a changed membership has the same id for the same change', () 
   expect(idOf({ cause: 'time' })).toBe(
     idOf({ cause: 'time' }, { causeOffset: 8, catalogRevision: 4, record: { ...record } }),
   )
+  // A restored projector ticks at another instant.
+  expect(idOf({ cause: 'definition' })).toBe(idOf({ cause: 'definition', at: NOW + SECOND }))
 })
 
 it('the record of a changed membership has another id for another change', () => {
@@ -35,7 +37,6 @@ it('the record of a changed membership has another id for another change', () =>
     idOf({ cause: 'time' }),
     idOf({ cause: 'time', at: NOW + SECOND }),
     idOf({ cause: 'definition' }),
-    idOf({ cause: 'definition', at: NOW + SECOND }),
     idOf({ cause: 'definition' }, { catalogRevision: 4 }),
   ]
   expect(new Set(ids).size).toBe(ids.length)
