@@ -183,7 +183,23 @@ describe('the results of a form', () => {
     expect(await finished({ to: '2025-06-02' })).toBe(2)
     expect(await finished({ from: '2026-02-06', language: 'de' })).toBe(0)
     expect(await finished({ from: '2030-01-01' })).toBe(0)
+    expect(await finished({ from: '2026-02-06', environment: 'T' })).toBe(0)
     expect(await finished({ to: '2020-01-01' })).toBe(0)
+  })
+})
+
+describe('the results of some days', () => {
+  it('lack the answers of an offer that was begun before with a key of the other environment', async () => {
+    const offer = { queuedId: randomUUID(), at: DELIVERED }
+    const answer = (special: object) => answerGiven({ offerId: offer.queuedId, elements: { score: 'nps' }, ...special })
+    await given.fold([
+      formQueued(offer),
+      formAnswered(answer({ received: DELIVERED, status: 'partial', answers: { score: 3 } })),
+      formAnswered(answer({ received: after(48 * 3_600), environment: 'T', answers: { score: 9 } })),
+    ])
+    expect((await resultsOf({ environment: 'T' })).elements).toMatchObject([{ id: 'score', average: 9 }])
+    const later = await resultsOf({ environment: 'T', from: '2026-11-04' })
+    expect([later.funnel.finished, later.elements]).toEqual([1, []])
   })
 })
 

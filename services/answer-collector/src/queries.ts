@@ -102,13 +102,16 @@ export async function readFormResults(db: Db, query: FormResultsQuery): Promise<
 /** Returns the counted days of a range. undefined: all of them. */
 async function daysToRead(
   db: Db,
-  { from, to, ...query }: FormResultsQuery,
+  { organization, project, formId, from, to }: FormResultsQuery,
 ): Promise<ResultDays | undefined | typeof TOO_MANY_DAYS> {
   if (from === undefined && to === undefined) return undefined
-  // Each count of another table has a step on the same day.
+  // Each count of another table has a step on the same day, perhaps in the other environment: a later answer may have another key.
   const [counted] = await db.$queryRaw<{ readonly first: string | null; readonly end: string | null }[]>(sql`
-    SELECT min(day) AS first, to_char(max(day)::date + 1, 'YYYY-MM-DD') AS end
-    FROM funnel_days WHERE ${conditionOf({ ...query, language: undefined })}`)
+    SELECT min(first) AS first, to_char(max(last)::date + 1, 'YYYY-MM-DD') AS end
+    FROM unnest(${Environment.options}::text[]) AS one (environment), LATERAL (
+      SELECT min(day) AS first, max(day) AS last FROM funnel_days
+      WHERE (organization, project, form_id, environment) = (${organization}, ${project}, ${formId}, one.environment)
+    ) AS counted`)
   const { first, end } = counted ?? {}
   if (!first || !end) return undefined
   const days = { from: from && from > first ? from : first, to: to && to < end ? to : end }
