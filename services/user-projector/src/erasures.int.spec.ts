@@ -59,12 +59,30 @@ function expectedOf({ counting, records, keys }: ErasureStory): Promise<unknown>
   return fold(counting, records.length, { keys, sizes: [records.length] })
 }
 
+/** The members in the form of `userId/segmentId`. */
+async function readMembers(): Promise<readonly string[]> {
+  const rows = await given.prisma.segmentMember.findMany()
+  return rows.map(({ userId, segmentId }) => `${userId}/${segmentId}`).toSorted()
+}
+
+/** The same as a reader of form-events knows them: it drops the changes whose cause is before the user's last erasure. */
+async function readPublishedMembers(): Promise<readonly string[]> {
+  const erased = await given.db.$queryRaw<{ userId: string; offset: bigint }[]>(
+    sql`SELECT user_id AS "userId", "offset" FROM erased_users`,
+  )
+  const fences = new Map(erased.map(({ userId, offset }) => [userId, offset]))
+  const changes = await given.takePublished()
+  const counting = changes.filter(({ userId, causeOffset }) => BigInt(causeOffset) >= (fences.get(userId) ?? 0n))
+  const last = new Map(counting.map(({ userId, segmentId, type }) => [`${userId}/${segmentId}`, type]))
+  return [...last].flatMap(([key, type]) => (type === 'SegmentEntered' ? key : [])).toSorted()
+}
+
 const readSegmentCounts = (db: Db) =>
   db.$queryRaw(sql`SELECT segment_id AS id, members::int FROM segment_counts WHERE members <> 0 ORDER BY id`)
 
 describe('erasures', () => {
   it(
-    'leave the rows of the records after them, in any batches, live and in a replay with or without destroyed keys',
+    'leave the rows and the published memberships of the records after them, in any batches, live and in a replay with or without destroyed keys',
     async () => {
       const sizes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 4 })
       await fc.assert(
@@ -73,6 +91,7 @@ describe('erasures', () => {
           const { records, keys, keptKeys } = story
           const expected = await expectedOf(story)
           expect(await fold(records, records.length, { keys, sizes: liveSizes })).toEqual(expected)
+          expect(await readPublishedMembers()).toEqual(await readMembers())
           for (const replayed of [keys, keptKeys])
             expect(
               await fold(records, records.length, { keys: replayed, mode: 'rebuild', sizes: replaySizes }),
