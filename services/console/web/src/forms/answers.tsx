@@ -55,7 +55,7 @@ function Page({ page: { answers, erased, next }, path, after }: PageProps) {
       {answers.length === 0 && erased === 0 ? (
         <EmptyCard title="Answers">
           {after === undefined
-            ? 'Nobody has answered this form yet. An answer appears here with the first question that a user answers.'
+            ? 'No answers are kept. An answer appears here with the first question that a user answers, until the user is erased.'
             : 'There are no older answers.'}
         </EmptyCard>
       ) : (
@@ -99,7 +99,7 @@ function Row({ answer, path: { organization, project } }: RowProps) {
       </td>
       <td>
         <span className={`pill ${STATUS_PILLS[status]}`}>{status}</span>
-        <p className="quiet">
+        <p className="quiet unbroken">
           revision {revision}
           {language !== null && `, ${nameOfLanguage(language)}`}
         </p>

@@ -60,7 +60,7 @@ export function Overview() {
 }
 
 const COUNTS = [
-  { title: 'Answers by status', head: 'Status', counts: 'answers', empty: 'No request was answered' },
+  { title: 'Requests by status', head: 'Status', counts: 'answers', empty: 'No request was answered' },
   { title: 'Refusals by reason', head: 'Reason', counts: 'refusals', empty: 'Nothing was refused' },
   {
     title: 'Skipped checks',
@@ -81,7 +81,7 @@ function Tiles({ now }: Pick<Answer<'readOverview'>, 'now'>) {
   const tiles = [
     ['Events', figure(now.eventsPerSecond), '/ s'],
     ['Identifies', figure(now.identifiesPerSecond), '/ s'],
-    ['Answers', figure(now.answersPerSecond), '/ s'],
+    ['Requests', figure(now.answersPerSecond), '/ s'],
     ['Latency p50', milliseconds(now.p50Ms), ''],
     ['Latency p99', milliseconds(now.p99Ms), ''],
     ['Refusals', figure(now.refusalsPerMinute), '/ min', REFUSALS],
@@ -122,7 +122,7 @@ const CHARTS: readonly Chart[] = [
     ],
   },
   {
-    title: 'Answers per second',
+    title: 'Requests per second',
     format: figure,
     lines: [
       { label: '2xx', color: 'line-2', figure: 'okPerSecond' },

@@ -62,7 +62,7 @@ export function Exchange({ answer }: { readonly answer: TryAnswer }) {
       </h3>
       <pre>{request.body}</pre>
       <h3>
-        Answer <span className={`pill ${status < 400 ? 'delivered' : 'expired'}`}>{status}</span>
+        Response <span className={`pill ${status < 400 ? 'delivered' : 'expired'}`}>{status}</span>
       </h3>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must reach the scroll bar */}
       <pre className="answer" tabIndex={0}>

@@ -27,8 +27,8 @@ export function FindUser() {
       </header>
       <WithProject chosen={chosen}>{(project) => <Search project={project} />}</WithProject>
       <p className="quiet hint">
-        A userName must match exactly, including capitals and spaces. A requestId is the <code>X-Request-Id</code> of an
-        answer. Accepted requests are found in every project. Refused ones are found in the selected project and nine
+        A userName must match exactly, including capitals and spaces. A requestId is the <code>X-Request-Id</code> of a
+        response. Accepted requests are found in every project. Refused ones are found in the selected project and nine
         others, while they are kept.
       </p>
       <p>
