@@ -56,7 +56,7 @@ legend, .element > label:not(.option) { display: block; margin-block-end: 0.5rem
   background: var(--nextvisit-accent, #1d4ed8);
   border-color: var(--nextvisit-accent, #1d4ed8);
 }
-.ends { display: flex; justify-content: space-between; gap: 1rem; margin: 0.25rem 0 0; font-size: 0.875em; }
+.ends { display: flex; justify-content: space-between; gap: 1rem; max-inline-size: 34.875rem; margin: 0.25rem 0 0; font-size: 0.875em; }
 .option { display: flex; gap: 0.5rem; align-items: start; padding-block: 0.25rem; cursor: pointer; }
 .option input {
   flex: none;
