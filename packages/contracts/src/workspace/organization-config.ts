@@ -51,7 +51,7 @@ export type Trigger = z.infer<typeof Trigger>
 
 const Repeat = z.union(
   [z.enum(['once', 'always']), z.strictObject({ every: Duration }), z.strictObject({ times: z.number().int().min(1) })],
-  'must be once, always, { every: 30d } or { times: 3 }',
+  'must be once, always, { every: 30d } or { times: 3 }, unless frequency is { until: answered }',
 )
 
 /** How often a user may get a form: `repeat`, by default `once`, or `until` in its place. */
