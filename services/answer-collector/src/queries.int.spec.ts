@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest'
 import { givenCollector, readResults } from '../test/given-collector.ts'
 import { timeRowsOf } from './answer-times.ts'
 import { isCounted, readFormAnswers, readFormDays, readFormFunnels, readFormResults } from './queries.ts'
-import { answerTimeDays, answerTimes, funnelDays } from './tables.ts'
+import { answerTimeDays, answerTimes, elementDays, funnelDays } from './tables.ts'
 
 // Postgres counts the rows that a connection reads.
 const given = givenCollector({ maxConnections: 1 })
@@ -200,6 +200,29 @@ describe('the results of some days', () => {
     expect((await resultsOf({ environment: 'T' })).elements).toMatchObject([{ id: 'score', average: 9 }])
     const later = await resultsOf({ environment: 'T', from: '2026-11-04' })
     expect([later.funnel.finished, later.elements]).toEqual([1, []])
+  })
+})
+
+describe('the days of a form', () => {
+  it('have each score of 400 days, of several elements with every value', async () => {
+    const scale = Array.from({ length: 11 }, (_, score) => String(score))
+    const elements = ['a', 'b', 'c', 'd', 'e']
+    const first = Date.UTC(2025, 9, 24)
+    const days = Array.from({ length: 400 }, (_, nth) => new Date(first + nth * 86_400_000).toISOString().slice(0, 10))
+    const rows = days.flatMap((day) =>
+      elements.flatMap((element) =>
+        ['', ...scale].map((value) => {
+          const count = value === '' ? scale.length : 1
+          return { ...FORM, language: 'en', partition: 0, day, element, type: 'nps', value, count }
+        }),
+      ),
+    )
+    for (const statement of elementDays.upsert(rows)) await given.db().$executeRaw(statement)
+    const range = { from: days[0] ?? '', to: '2026-11-28' }
+    const read = await readFormDays(given.db(), { ...FORM, days: range })
+    const score = { type: 'nps', count: 11, average: 5, nps: ((2 - 7) / 11) * 100 }
+    const scores = elements.map((id) => ({ id, ...score }))
+    expect(read.map((one) => one.scores)).toEqual(days.map(() => scores))
   })
 })
 

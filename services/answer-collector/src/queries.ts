@@ -3,6 +3,7 @@ import {
   AnswerStatus,
   type Answers,
   type CollectedAnswer,
+  type ElementType,
   Environment,
   type FormAnswersAnswer,
   type FormAnswersQuery,
@@ -13,6 +14,7 @@ import {
   type FormResults,
   type FormResultsAnswer,
   type FormResultsQuery,
+  MAX_RESULT_DAYS,
   type ProjectRef,
   ResultDays,
   TOO_MANY_DAYS,
@@ -150,29 +152,47 @@ function ofLanguage({ delivered, started, finished, dismissed }: FormResults['fu
   return { delivered, started, finished, dismissed }
 }
 
-/** Reads funnel and scores of a form for each day on which something was counted. */
+/** Bounds an answer: as many scores as the elements of a content have on all days. */
+const MAX_SCORES = MAX_RESULT_DAYS * 50
+
+/** The offers with an answer to an element, on one day, by value. */
+interface DayCounts {
+  readonly day: string
+  readonly element: string
+  readonly type: ElementType
+  readonly counts: Readonly<Record<string, number>>
+}
+
+/** Reads funnel and scores of a form for each day on which something was counted. Each score has all of its values. */
 export async function readFormDays(db: Db, query: FormDaysQuery): Promise<FormDaysAnswer['days']> {
   const where = sql`${conditionOf(query)} AND ${isIn(query.days)}`
-  const { steps, values } = await readTogether<{
+  const { steps, elements } = await readTogether<{
     steps: StepCount & JsonRow & { readonly day: string }
-    values: ValueCount & JsonRow & { readonly day: string }
+    elements: DayCounts & JsonRow
   }>(db, sql`SELECT 1 AS one`, {
     steps: sql`SELECT day, step, sum(count) AS count FROM funnel_days WHERE ${where} GROUP BY day, step`,
-    values: sql`
-      SELECT day, element, type, value, sum(count) AS count FROM ${elementsWhere(where, 'element_days')}
-      WHERE type IN ('nps', 'rating') GROUP BY day, element, type, value
-      ORDER BY day DESC, element, type, value LIMIT ${MAX_VALUES}`,
+    elements: sql`
+      SELECT day, element, type, json_object_agg(value, count) AS counts
+      FROM (
+        SELECT day, element, type, value, sum(count) AS count FROM ${elementsWhere(where, 'element_days')}
+        WHERE type IN ('nps', 'rating') GROUP BY day, element, type, value
+      ) AS own
+      GROUP BY day, element, type ORDER BY day DESC, element, type LIMIT ${MAX_SCORES}`,
   })
   const stepsOf = Map.groupBy(steps, ({ day }) => day)
-  const valuesOf = Map.groupBy(values, ({ day }) => day)
-  return [...new Set([...stepsOf.keys(), ...valuesOf.keys()])].toSorted().map((day) => {
+  const elementsOf = Map.groupBy(elements, ({ day }) => day)
+  return [...new Set([...stepsOf.keys(), ...elementsOf.keys()])].toSorted().map((day) => {
     const { funnel } = summaryOf(stepsOf.get(day) ?? [])
     return {
       day,
       funnel: query.language === undefined ? funnel : ofLanguage(funnel),
-      scores: [...scoresOf(valuesOf.get(day) ?? [])],
+      scores: [...scoresOf((elementsOf.get(day) ?? []).flatMap(valueCountsOf))],
     }
   })
+}
+
+function valueCountsOf({ element, type, counts }: DayCounts): readonly ValueCount[] {
+  return Object.entries(counts).map(([value, count]) => ({ element, type, value, count }))
 }
 
 /** Ends a page. With one more row, an answer stays below the 8 MiB of a call. */
