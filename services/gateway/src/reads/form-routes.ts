@@ -138,8 +138,8 @@ function formIdIn(parameters: URLSearchParams): string | undefined {
 
 /** `language`: such a funnel has no steps without a language. */
 function noSteps(language?: string): FormFunnel {
-  const of = language === undefined ? { queued: 0, delivered: 0, expired: 0 } : { delivered: 0 }
-  return { ...of, started: 0, finished: 0, dismissed: 0 }
+  const ofLanguage = { delivered: 0, started: 0, finished: 0, dismissed: 0 }
+  return language === undefined ? { queued: 0, ...ofLanguage, expired: 0 } : ofLanguage
 }
 
 function noResults(language?: string): FormResults {
