@@ -104,6 +104,16 @@ describe('an offer', () => {
     expect((await read()).unmatched).toBe(3)
   })
 
+  it('that was recorded once is not unmatched if a restored evaluator decides again', async () => {
+    const answer = score(9)
+    const facts = [formQueued(), formDelivered(), formAnswered(answer), formAnswered(answer, { outcome: 'unmatched' })]
+    for (const sizes of [[1], [4]]) {
+      await given.empty()
+      await given.fold(facts, { sizes })
+      expect(await read()).toMatchObject({ funnel: { finished: 1 }, unmatched: 0 })
+    }
+  })
+
   it('counts no text of a user', async () => {
     const elements = { plan: 'choice', uses: 'choices', reason: 'text' } as const
     const answers = { plan: { other: 'My secret' }, uses: ['home', { other: 'My secret' }], reason: 'My secret' }

@@ -44,7 +44,8 @@ export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>):
 
 /**
  * Of an erasure, the first copy is the fence. An answer that comes again must not undo a later one. An unmatched one changes no offer that
- * would show that it was counted, so its copies are dropped at any time: a restored evaluator publishes it again, however old it is.
+ * would show that it was counted, so its copies are dropped at any time: a restored evaluator publishes it again, however old it is. One
+ * that was recorded before is dropped, too, while the ledger has it.
  */
 function idempotencyOf(fact: AnyFormFact) {
   if (fact.type === 'QueueErased') return { id: fact.id, receivedMs: Infinity }

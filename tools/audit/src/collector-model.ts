@@ -150,11 +150,13 @@ export function createCollectorModel(): CollectorModel {
     return (fact.causeOffset ?? Infinity) < (erasure.causeOffset ?? -Infinity)
   }
 
-  /** Returns whether an answer was folded before. Copies of an unmatched one are dropped at any time. */
+  /**
+   * Returns whether an answer was folded before. Copies of an unmatched one are dropped at any time. `at` is the instant of the answer, so
+   * an unmatched one repeats one that was recorded.
+   */
   const isCopy = ({ id, outcome, at }: FormAnswered, partition: number): boolean => {
-    if (unmatched.has(id)) return true
-    if (outcome !== 'unmatched') return isRepeat(partition, id, Date.parse(at))
-    unmatched.add(id)
+    if (unmatched.has(id) || isRepeat(partition, id, Date.parse(at))) return true
+    if (outcome === 'unmatched') unmatched.add(id)
     return false
   }
 

@@ -188,6 +188,11 @@ describe('the audit of the answer-collector', () => {
     expect((await audited([stray, later, stray, later], rows)).findings).toEqual([])
   })
 
+  it('counts no answer as unmatched that was recorded before', async () => {
+    const again = ofAda.filter(({ type }) => type === 'FormAnswered').map((fact) => ({ ...fact, outcome: 'unmatched' }))
+    expect((await audited([...ofAda, ...again], ROWS)).findings).toEqual([])
+  })
+
   it('finds a changed row in each table', async () => {
     const changed = (table: string, change: object) => ({
       ...WITH_BOB,

@@ -53,6 +53,11 @@ describe.each([1, 10])('the ledger of idempotent records, in batches of %i', (ba
     ).toBe(4)
   })
 
+  it('drops a record that is remembered forever if any record with its id is known', async () => {
+    const [first, second] = duplicatesAfter(0, DAY_MS)
+    expect(await countFolded([first!, { ...second!, imported: true }], batchRecords)).toBe(1)
+  })
+
   it('ignores records without a key', async () => {
     const fact = eventTracked({ keyed: false })
     expect(await countFolded([fact, fact], batchRecords)).toBe(2)

@@ -41,9 +41,12 @@ export async function dropDuplicates<Fact extends AnyFact>(
   }
 }
 
-/** Returns true if a record is a duplicate of one with the same id that was received at `predecessorMs`. */
+/**
+ * Returns true if a record is a duplicate of one with the same id that was received at `predecessorMs`. A record that is remembered
+ * forever is a duplicate of any known one.
+ */
 export function isDuplicate({ receivedMs }: IdempotentRecord, predecessorMs: number): boolean {
-  return predecessorMs === Infinity || receivedMs - predecessorMs < DUPLICATE_WINDOW_MS
+  return [receivedMs, predecessorMs].includes(Infinity) || receivedMs - predecessorMs < DUPLICATE_WINDOW_MS
 }
 
 /** Reads when idempotent records were received, by id: ms since the epoch. */
