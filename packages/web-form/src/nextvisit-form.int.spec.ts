@@ -413,6 +413,18 @@ describe('a form of the page’s client', () => {
     expect(form.sent.at(-1)).toMatchObject({ status: 'finished', answers: { stars: 3 } })
   })
 
+  it('keeps its answers if it is offered again', async () => {
+    const form = await open({ offer: short, by: 'client' })
+    await form.page.getByRole('radio', { name: '3' }).check()
+    await form.page.evaluate(() => {
+      const element = document.querySelector('nextvisit-form') as HTMLElement & { client: object; offer: object }
+      const { client, offer } = element
+      element.client = { ...client, onForm: (handle: (form: object) => void) => handle(offer) }
+    })
+    await form.page.reload()
+    expect(await form.page.getByRole('radio', { name: '3' }).isChecked()).toBe(true)
+  })
+
   it('ends if the gateway does not answer: the client keeps the answers, also over a reload', async () => {
     const form = await open({ offer: short, by: 'client' })
     form.answerWith('never')

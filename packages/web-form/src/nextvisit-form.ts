@@ -123,8 +123,9 @@ export class NextvisitForm extends BaseElement {
       if (!form.content) return
       const { offerId, formId, revision, language, content } = form
       const offer = { offerId, formId, revision, language, content }
-      // Kept at once: another form may be open.
-      createSavedOffer(offer, this.#client?.scope).write({})
+      const saved = createSavedOffer(offer, this.#client?.scope)
+      // Kept at once: another form may be open. An offer that comes again, because it was not confirmed, keeps its answers.
+      saved.write(saved.read())
       this.#showNext()
     })
     this.#showNext()
