@@ -43,7 +43,7 @@ Exits with 0 if it swapped or found both equal, 1 if rows differ and were not ac
 are invalid.
 Until it prints "Swapping", a failure leaves the live read models unchanged. After that, they are either completely the old ones or
 completely the rebuilt ones: run it again. DATABASE_URL is the address of a role that may create schemas, as for migrate.
-Of user-projector and form-trigger-evaluator, it opens sealed records with NEXTVISIT_SECRET_KEY.
+Of user-projector, form-trigger-evaluator and answer-collector, it opens sealed records with NEXTVISIT_SECRET_KEY.
 --json-lines prints one object per line: type begin (records, resumedFrom), progress (share, records, perSecond, secondsLeft), pause, lost
 (topic, partition, firstOffset, lastOffset), step (compare, carry, swap), comparison (tables), then outcome (compared, refused, swapped;
 isEqual, lockedMs) or error (code, message).
