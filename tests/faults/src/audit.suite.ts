@@ -1,6 +1,5 @@
-import { execFile } from 'node:child_process'
-import path from 'node:path'
 import type { AuditReport } from '@nextvisit/audit'
+import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
 import { userIdOf } from '@nextvisit/domain'
 import { readWatermarks } from '@nextvisit/log'
 import { publishCompressed, spaces } from '@nextvisit/log/test/publish-compressed.ts'
@@ -76,17 +75,7 @@ const kindsOf = ({ findings }: AuditReport) => findings.map(({ kind }) => kind).
 /** Audits until there is no finding. Lag is a finding, too. */
 const atRest = () => eventually(recount, ({ findings }) => findings.length === 0, 60_000, 500)
 
-function nextvisit(...args: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
-  const main = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [main, ...args],
-      { env: { NEXTVISIT_DATA: stack.dataDirectory } },
-      (error, stdout, stderr) => resolve({ exitCode: Number(error?.code ?? 0), stdout, stderr }),
-    )
-  })
-}
+const nextvisit = (...args: readonly string[]) => runNextvisit(args, { NEXTVISIT_DATA: stack.dataDirectory })
 
 /** Tests that the audit finds tampered rows. Each test restores the rows it changes, because later specs use the stack. */
 export function describeAudit(campaignOf: () => CampaignContext): void {
@@ -189,9 +178,10 @@ export function describeAudit(campaignOf: () => CampaignContext): void {
       const alarms = await eventually(halted, (rows) => rows.every(({ length }) => length > 0), 60_000)
       expect(alarms.flat()).toEqual(CONSUMER_NAMES.map(() => ({ code: 'BATCH_UNDECODABLE' })))
       expect(kindsOf(await recount())).toEqual(['checkpoints: behind'])
-      const setAside = (service: string) =>
-        nextvisit('dead-letters', 'set-aside', service, 'user-events', String(partition), offset)
-      for (const { exitCode } of await Promise.all(CONSUMER_NAMES.map(setAside))) expect(exitCode).toBe(0)
+      for (const service of CONSUMER_NAMES) {
+        const letter = [service, 'user-events', String(partition), offset]
+        expect(await nextvisit('dead-letters', 'set-aside', ...letter)).toMatchObject({ exitCode: 0 })
+      }
       await atRest()
       const move = (by: number) =>
         queryRows(
