@@ -1,5 +1,5 @@
 import type { FormAnswer } from '@nextvisit/contracts/shown-form'
-import { createBackoff } from './backoff.ts'
+import { createBackoff, PAUSE } from './backoff.ts'
 import { createForms, type FormHandler } from './forms.ts'
 import { createMarks } from './marks.ts'
 import { isHidden, listen, watchNavigation } from './page.ts'
@@ -48,7 +48,7 @@ export interface Nextvisit {
   readonly track: (eventName: string, properties?: Properties) => Promise<Result<TrackAnswer>>
   /**
    * Sends answers to a form, such as one of an earlier page. The gateway gets answers in the order of the calls, each once. An
-   * answer replaces earlier partial ones to its offer that are not sent yet.
+   * answer replaces earlier partial ones to its offer that are not sent yet, if it has all their elements.
    * The answer in {@link Form} does the same for its form.
    */
   readonly answer: (answer: FormAnswer) => Promise<Result<AnswersAnswer>>
@@ -67,7 +67,7 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
   const pauses = createPauses()
   const backoff = createBackoff(store, pauses)
   const send = backoff.counting(createSend(host, key))
-  let isClosed = typeof document === 'undefined'
+  let isClosed = !globalThis.document
   let ends: readonly (() => void)[] | undefined
 
   const parts = { user, send, backoff, store, marks: createMarks(scope), pauses, isClosed: () => isClosed }
@@ -88,8 +88,8 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
         forms.pageBegan()
       }),
       listen(document, 'visibilitychange', () => {
-        // The last event of many pages: a phone ends a hidden page without another.
-        if (isHidden()) leave()
+        // The last event of many pages: a phone ends a hidden page without another. Others live on, and keep to the pause.
+        if (isHidden() && !store.get(PAUSE)) leave()
         visits.visitIfDue()
         forms.pageShown()
       }),
@@ -130,7 +130,6 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
     },
     onForm: (handle) => (isClosed ? () => {} : forms.onForm(handle)),
     close: () => {
-      if (isClosed) return
       isClosed = true
       leave()
       visits.stop()

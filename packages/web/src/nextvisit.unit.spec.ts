@@ -55,3 +55,39 @@ describe('a stored form', () => {
     expect(handed).toEqual(isClosed ? [] : [form])
   })
 })
+
+describe('a page that is hidden, and may be shown again', () => {
+  it.each([
+    ['sends what waits for its turn', 0, 2],
+    ['keeps to the pause after a failure', 9, 0],
+  ])('%s', async (_title, failures, sent) => {
+    vi.useFakeTimers()
+    const page = Object.assign(new EventTarget(), { hidden: true })
+    vi.stubGlobal('document', page)
+    vi.stubGlobal('location', { href: 'https://shop.example.com/' })
+    vi.stubGlobal('navigator', {})
+    vi.stubGlobal('navigation', new EventTarget())
+    vi.stubGlobal('addEventListener', () => undefined)
+    vi.stubGlobal('removeEventListener', () => undefined)
+    const scope = `nextvisit:${userScope('nv_sdk_P_x', 'ada')}`
+    const values: Record<string, string> = failures > 0 ? { [`${scope}:retry`]: `${Date.now()} 60000 ${failures}` } : {}
+    const getItem = (of: string) => values[of]
+    const setItem = (of: string, value: string) => void (values[of] = value)
+    vi.stubGlobal('localStorage', { getItem, setItem, removeItem: (of: string) => delete values[of] })
+    const urls: string[] = []
+    vi.stubGlobal('fetch', (url: string) => {
+      urls.push(url)
+      return new Promise(() => {})
+    })
+    const nextvisit = createNextvisit({ key: 'nv_sdk_P_x', host: 'https://nextvisit.example.com', userName: 'ada' })
+    for (const offerId of ['a', 'b'])
+      void nextvisit.answer({ offerId, formId: 'nps', revision: 3, answers: { score: 9 }, status: 'finished' })
+    await vi.advanceTimersByTimeAsync(100)
+    const pause = values[`${scope}:retry`]
+    for (let times = 0; times < 2; times += 1) page.dispatchEvent(new Event('visibilitychange'))
+    await vi.advanceTimersByTimeAsync(100)
+    expect(urls.filter((url) => url.endsWith('answers'))).toHaveLength(sent)
+    expect(values[`${scope}:retry`]).toBe(pause)
+    nextvisit.close()
+  })
+})

@@ -1,6 +1,6 @@
 /** Returns true if the page is hidden. */
 export function isHidden(): boolean {
-  return document.visibilityState === 'hidden'
+  return document.hidden
 }
 
 /**

@@ -18,8 +18,8 @@ export interface Queue {
   /** Sends an event. Never rejects. */
   readonly track: (eventName: string, properties?: Properties) => Promise<Result<TrackAnswer>>
   /**
-   * Sends answers to a form, one request after the other. Removes earlier partial answers to its offer, which are part of these.
-   * Never rejects.
+   * Sends answers to a form, one request after the other. They replace waiting partial answers to their offer whose elements they
+   * all have. Never rejects.
    */
   readonly answer: (answer: FormAnswer) => Promise<Result<AnswersAnswer>>
   /** Sends unanswered events and answers of earlier pages. */
@@ -29,8 +29,6 @@ export interface Queue {
 /** Creates the queue of a page. `identified` resolves once the user is identified. */
 export function createQueue(parts: Omit<PageParts, 'marks'>, identified: Promise<void>): Queue {
   const { user, send, backoff, store, pauses, isClosed } = parts
-  /** Number of items that this page sends. */
-  let waiting = 0
   /** Resolves once the last answer is sent. */
   let before: Promise<unknown> = Promise.resolve()
 
@@ -39,18 +37,9 @@ export function createQueue(parts: Omit<PageParts, 'marks'>, identified: Promise
    * offer and status.
    */
   async function deliver<Answer>(name: string, item: string): Promise<Result<Answer>> {
-    const [kind, key, offerId, status] = name.split(':') as [Kind, string, string, string]
-    for (const earlier of store.names('answers'))
-      if (earlier < name && earlier.endsWith(`:${offerId}:partial`)) store.take(earlier)
-    waiting += 1
-    store.set(name, item)
-    sweep()
-    // By a later answer of any page, which the gateway may have: this one must not arrive after it.
-    const isReplaced = () => status === 'partial' && store.get(name) === undefined
-    const sending = sendInTurn<Answer>(kind, key, item, isReplaced)
-    if (offerId) before = sending
+    const sending = sendInTurn<Answer>(name, item)
+    if (name.startsWith('answers')) before = sending
     const result = await sending
-    waiting -= 1
     if ((result as { readonly reason?: string }).reason !== 'closed') store.take(name)
     // Nobody awaits the result of what an earlier page left.
     // oxlint-disable-next-line no-console -- the only report
@@ -58,12 +47,8 @@ export function createQueue(parts: Omit<PageParts, 'marks'>, identified: Promise
     return result
   }
 
-  async function sendInTurn<Answer>(
-    kind: Kind,
-    key: string,
-    item: string,
-    isReplaced: () => boolean,
-  ): Promise<Result<Answer>> {
+  async function sendInTurn<Answer>(name: string, item: string): Promise<Result<Answer>> {
+    const [kind, key] = name.split(':') as [Kind, string]
     const body = `${JSON.stringify(user).slice(0, -1)},${item.slice(1)}`
     const leftMs = () => MAX_AGES_MS[kind] - ageOfKey(key)
     let isReady = false
@@ -76,20 +61,35 @@ export function createQueue(parts: Omit<PageParts, 'marks'>, identified: Promise
         isLeft = await (isReady ? backoff.pause(leftMs()) : pauses.pause(leftMs(), ready))
       // Few of many waiting items try the gateway, so the age is checked before each attempt.
       if (leftMs() <= 0) return { outcome: 'unanswered', reason: 'unreachable' }
-      if (isReplaced()) return { outcome: 'unanswered', reason: 'replaced' }
+      // By a later answer of any page, which the gateway may have: this one must not arrive after it.
+      if (store.get(`replaced-${name}`)) return { outcome: 'unanswered', reason: 'replaced' }
       const route = kind === 'event' ? 'track-event' : kind
       const attempt = await send<Answer>({ route, body, key, keepalive: true })
-      const isTooEarly = !isReady && (attempt as { readonly status?: number }).status === 404
-      if (attempt.outcome !== 'failed' && !isTooEarly) return attempt
+      // Without a user, the gateway answers 404.
+      const isKnown = isReady || (attempt as { readonly status?: number }).status !== 404
+      if (isKnown && attempt.outcome !== 'failed') return attempt
       if (isClosed()) return { outcome: 'unanswered', reason: 'closed' }
     }
   }
 
   async function add<Answer>(kind: Kind, item: Partial<FormAnswer>): Promise<Result<Answer>> {
     if (isClosed()) return { outcome: 'unanswered', reason: 'closed' }
-    if (kind === 'event' && waiting >= MAX_WAITING) return { outcome: 'unanswered', reason: 'full' }
+    if (kind === 'event' && store.names(kind).length >= MAX_WAITING) return { outcome: 'unanswered', reason: 'full' }
     try {
-      return await deliver([kind, createRequestKey(), item.offerId, item.status].join(':'), toJson(item))
+      const json = toJson(item)
+      for (const earlier of store.names('answers'))
+        if (
+          earlier.endsWith(`:${item.offerId}:partial`) &&
+          elementsOf(store.get(earlier) ?? '{}').every((id) => elementsOf(json).includes(id))
+        ) {
+          store.take(earlier)
+          // A missing answer is not a replaced one: the page may have called `localStorage.clear()`.
+          store.set(`replaced-${earlier}`, '1')
+        }
+      const name = [kind, createRequestKey(), item.offerId, item.status].join(':')
+      store.set(name, json)
+      sweep()
+      return await deliver(name, json)
     } catch (error) {
       return refusedBy(error)
     }
@@ -99,10 +99,15 @@ export function createQueue(parts: Omit<PageParts, 'marks'>, identified: Promise
     track: (eventName, properties) => add('event', { eventName, properties } as object),
     answer: (answer) => add('answers', answer),
     sendLeftovers: () => {
-      for (const name of [...store.names('answers'), ...store.names('event')]) {
+      for (const name of ['answers', 'event'].flatMap(store.names)) {
         const item = store.get(name)
         if (item) void deliver(name, item)
       }
     },
   }
+}
+
+/** Returns the ids of the elements that these answers have. */
+function elementsOf(item: string): readonly string[] {
+  return Object.keys({ ...(JSON.parse(item) as Partial<FormAnswer>).answers })
 }

@@ -1,4 +1,4 @@
-import type { AnswerStatus } from '@nextvisit/contracts/shown-form'
+import type { AnswerStatus, FormAnswer } from '@nextvisit/contracts/shown-form'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createBackoff } from './backoff.ts'
 import { createPauses } from './pauses.ts'
@@ -268,6 +268,54 @@ describe('answers', () => {
     await vi.advanceTimersByTimeAsync(60_000)
     expect(await finished).toMatchObject({ outcome: 'answered' })
     expect(scores(other.bodies)).not.toContain(1)
+  })
+
+  it.each([
+    ['a dismissed answer without them', {}, 'dismissed'],
+    ['a partial one with another element', { reason: 'Slow' }, 'partial'],
+    ['a finished one whose value is undefined', { score: undefined, reason: 'Slow' }, 'finished'],
+  ] as const)('that wait are not replaced by %s, and are sent first', async (_case, answers, status) => {
+    const { queue, bodies, recover } = givenPage()
+    const first = queue.answer(answerOf(9, 'a'))
+    const second = queue.answer({ ...answerOf(0, 'a', status), answers } as FormAnswer)
+    await vi.advanceTimersByTimeAsync(100)
+    recover()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await Promise.all([first, second])).toMatchObject([{ outcome: 'answered' }, { outcome: 'answered' }])
+    expect(bodies.at(-2)).toMatchObject({ answers: { score: 9 } })
+    expect(bodies.at(-1)).toMatchObject({ status, answers: JSON.parse(JSON.stringify(answers)) as object })
+  })
+
+  it('that the page removed from the storage are sent: no later answer replaced them', async () => {
+    const { queue, store, bodies, recover } = givenPage()
+    const result = queue.answer(answerOf(9, 'a'))
+    await vi.advanceTimersByTimeAsync(100)
+    for (const name of store.names('')) store.take(name)
+    recover()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await result).toMatchObject({ outcome: 'answered' })
+    expect(scores(bodies).at(-1)).toBe(9)
+  })
+
+  it('are replaced by later ones also if the clock was set back since', async () => {
+    const { queue, store, bodies, recover } = givenPage()
+    store.set(`answers:${Date.now() + HOUR_MS}-1:a:partial`, JSON.stringify(answerOf(1, 'a')))
+    recover()
+    queue.sendLeftovers()
+    void queue.answer(answerOf(2, 'a'))
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(scores(bodies)).not.toContain(1)
+    expect(scores(bodies)).toContain(2)
+  })
+
+  it('of earlier pages do not replace each other, because their keys may not tell their order', async () => {
+    const { queue, store, bodies, recover } = givenPage()
+    store.set(`answers:${Date.now() - 2}-1:a:partial`, JSON.stringify(answerOf(2, 'a')))
+    store.set(`answers:${Date.now() - 1}-1:a:partial`, JSON.stringify(answerOf(1, 'a')))
+    recover()
+    queue.sendLeftovers()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(scores(bodies)).toEqual([2, 1])
   })
 
   it.each(['finished', 'dismissed'] as const)('that ended a form as %s are not replaced', async (status) => {

@@ -10,8 +10,8 @@ export type Result<Answer> =
 /**
  * `unreachable`: the gateway gave no final answer while the request was tried.
  * `closed`: `close()` was called, or there is no page.
- * `full`: 100 events and answers are already waiting. Answers are never refused for this.
- * `replaced`: a later answer to the offer was given before this partial one was sent, or reached the gateway.
+ * `full`: 100 events of the user are already waiting.
+ * `replaced`: a later answer to the offer has all elements of this partial one, which the gateway did not have yet.
  */
 export type UnansweredReason = 'unreachable' | 'closed' | 'full' | 'replaced'
 

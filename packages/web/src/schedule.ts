@@ -13,8 +13,8 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 export function scheduleAfter(
   result: Result<VisitAnswer>,
   leftMs: number,
-): { readonly afterMs: number; readonly onNextPage: boolean } {
-  if (result.outcome === 'refused') return { afterMs: 0, onNextPage: false }
+): { readonly afterMs: number; readonly onNextPage?: boolean } {
+  if (result.outcome === 'refused') return { afterMs: 0 }
   if (result.outcome === 'unanswered') return { afterMs: Math.max(SOONEST_MS, leftMs), onNextPage: true }
   const { pingAgainIn, pingOnNextPageVisit } = result.answer
   return { afterMs: Math.min(pingAgainIn * 1_000, LONGEST_TIMER_MS), onNextPage: pingOnNextPageVisit }

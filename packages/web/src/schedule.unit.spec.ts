@@ -26,7 +26,7 @@ describe('the next visit', () => {
 
   it('is not due after a refusal, because the next visit would be refused, too', () => {
     const schedule = scheduleAfter({ outcome: 'refused', status: 401, message: '' }, 0)
-    expect(schedule).toEqual({ afterMs: 0, onNextPage: false })
+    expect(schedule).toEqual({ afterMs: 0 })
   })
 
   it.each([

@@ -11,6 +11,8 @@ export const MAX_AGES_MS = {
   answers: 23 * HOUR_MS,
   // The gateway sets the time of an event at its arrival, so that of a later one would be wrong.
   event: HOUR_MS,
+  // The marks of answers that another tab may still send.
+  'replaced-answers': 23 * HOUR_MS,
   retry: 2 * HOUR_MS,
   visit: 24 * HOUR_MS,
   form: 720 * HOUR_MS,
@@ -28,17 +30,18 @@ export function sweep(): void {
   attempt((storage) => {
     let characters = MAX_CHARACTERS
     for (const [kind, maxAgeMs] of Object.entries(MAX_AGES_MS)) {
-      let values = MAX_VALUES
       const found = Object.keys(storage).flatMap((name) => {
         const [product, , ofKind, key] = name.split(':')
         if (product !== 'nextvisit' || ofKind !== kind) return []
         const value = storage.getItem(name) ?? ''
         // Keys begin with their time, and so do the values without a key.
-        return { name, size: name.length + value.length, ageMs: ageOfKey(key || value) }
+        return [[ageOfKey(key || value), name.length + value.length, name] as const]
       })
-      for (const { name, size, ageMs } of found.toSorted((one, other) => one.ageMs - other.ageMs))
-        if (ageMs < maxAgeMs && size <= characters && values-- > 0) characters -= size
+      const newestFirst = found.toSorted((one, other) => one[0] - other[0])
+      newestFirst.forEach(([ageMs, size, name], at) => {
+        if (ageMs < maxAgeMs && size <= characters && at < MAX_VALUES) characters -= size
         else storage.removeItem(name)
+      })
     }
   })
 }

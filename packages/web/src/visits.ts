@@ -47,7 +47,7 @@ export function createVisits(
     for (;;) {
       const leftMs = backoff.leftMs()
       if (leftMs > LONGEST_WAIT_MS) return { outcome: 'unanswered', reason: 'unreachable' }
-      const isLeft = leftMs > 0 && (await backoff.pause())
+      const isLeft = leftMs > 0 && (await backoff.pause(LONGEST_WAIT_MS))
       if (isClosed()) return { outcome: 'unanswered', reason: 'closed' }
       // Another tab may have failed meanwhile.
       const attempt = await marks.alone(async () => (isLeft || backoff.leftMs() <= 0 ? tryOnce() : FAILED))

@@ -84,7 +84,7 @@ describe('visits', () => {
   it('wait while the page is hidden, and are made as soon as it is visible', async () => {
     const { visits, sent } = givenTab(() => ({ outcome: 'answered', answer: ANSWER }))
     await visits.visit()
-    vi.stubGlobal('document', { visibilityState: 'hidden' })
+    vi.stubGlobal('document', { hidden: true })
     await vi.advanceTimersByTimeAsync(60_000)
     expect(sent).toHaveLength(1)
     vi.stubGlobal('document', { visibilityState: 'visible' })

@@ -194,6 +194,7 @@ export async function identifiesOf(userName: string): Promise<number> {
 /** Returns code that shows or hides the page, as another tab in front of it would. */
 export function see(state: 'visible' | 'hidden'): string {
   return `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
+    Object.defineProperty(document, 'hidden', { value: ${state === 'hidden'}, configurable: true })
     document.dispatchEvent(new Event('visibilitychange'))`
 }
 
