@@ -80,6 +80,13 @@ async function suppressMany({ erasuresTopic = '', config }: GatewayFixture, coun
   }
 }
 
+/** Calls a gateway as an operator's tool does, without a key. */
+async function askAsOperator({ gateway }: GatewayFixture, path: string, question: object): Promise<unknown> {
+  const route = gateway.internalRoutes.find((one) => one.path === path)
+  const context = { signal: new AbortController().signal, deadlineAt: performance.now() + 10_000 }
+  return route?.handle(route.question.parse(question), context)
+}
+
 function identify(on: GatewayFixture, userName: string) {
   return on.identify({ userName })
 }
@@ -471,7 +478,7 @@ describe('a suppressed user', () => {
   })
 
   it('is not admitted by a gateway that has not read the erasures yet, which is not ready', async () => {
-    const { gateway } = await givenErasingGateway()
+    const { gateway, idOf } = await givenErasingGateway()
     // Its view reads a topic that does not exist.
     const unread = await givenGateway({
       besides: { ...gateway, erasuresTopic: `missing-${randomUUID()}` },
@@ -483,28 +490,29 @@ describe('a suppressed user', () => {
     })
     const ready = await unread.call('GET', '/readyz')
     expect(ready).toMatchObject({ status: 503, body: { message: 'The erasures were not read yet' } })
+    const users = { organization: gateway.config.id, project: 'shop', userIds: [idOf('ada')] }
+    expect(await askAsOperator(unread, '/internal/erasures/known/read', users)).toEqual({ users: null })
   })
 })
 
 describe('calls of operators', () => {
   it('request erasures, lift suppressions, and need no key', async () => {
     const { gateway, idOf } = await givenErasingGateway(['ada'])
-    const ask = async (path: string, question: object) => {
-      const route = gateway.gateway.internalRoutes.find((one) => one.path === path)
-      const context = { signal: new AbortController().signal, deadlineAt: performance.now() + 10_000 }
-      return route?.handle(route.question.parse(question), context)
-    }
     const place = { organization: gateway.config.id, project: 'shop' }
     const userIds = [idOf('ada'), idOf('bob')]
     const erasureId = randomUUID()
-    const request = () => ask('/internal/erasures/request', { ...place, userIds, suppress: true, erasureId })
+    const request = () =>
+      askAsOperator(gateway, '/internal/erasures/request', { ...place, userIds, suppress: true, erasureId })
     const answer = await request()
     expect(answer).toMatchObject({ outcome: 'requested', erasureId, users: 2, unknown: 1 })
     expect(await request()).toEqual(answer)
-    const known = await ask('/internal/erasures/known/read', { ...place, userIds: [idOf('ada'), idOf('eve')] })
+    const known = await askAsOperator(gateway, '/internal/erasures/known/read', {
+      ...place,
+      userIds: [idOf('ada'), idOf('eve')],
+    })
     const keysUntil = new Date(Date.parse(Object(answer).requestedAt) + 60_000).toISOString()
     expect(known).toEqual({ users: [{ isSuppressed: true, keysUntil }, { isSuppressed: false }] })
-    const lift = (userId: string) => ask('/internal/suppressions/lift', { ...place, userId })
+    const lift = (userId: string) => askAsOperator(gateway, '/internal/suppressions/lift', { ...place, userId })
     expect(await lift(idOf('ada'))).toEqual({ outcome: 'lifted' })
     expect(await lift(idOf('eve'))).toEqual({ outcome: 'unknown' })
     expect((await factsOf(gateway)).map(({ type }) => type)).toEqual(['ErasureRequested', 'SuppressionLifted'])
