@@ -91,6 +91,7 @@ export function createServices(addresses: Addresses, token: string) {
   ) => refusing(service, createCallClient(table, createInternalClient({ baseUrls, token, timeoutMs })))
   const evaluatorCalls = CALLS['form-trigger-evaluator']
   const live = callsOf('gateway', CALLS.gateway, SOON_AGAIN_WITHIN_MS)
+  const { readKnownErasures, readSuppressions } = callsOf('gateway', CALLS.gateway)
 
   /** Reads the latest refusals of a project. undefined: no gateway answers, or Redis does not. */
   async function readRefusals(
@@ -104,7 +105,7 @@ export function createServices(addresses: Addresses, token: string) {
 
   return {
     readRefusals,
-    gateway: callsOf('gateway', CALLS.gateway, CHANGE_WITHIN_MS),
+    gateway: { ...callsOf('gateway', CALLS.gateway, CHANGE_WITHIN_MS), readKnownErasures, readSuppressions },
     eraser: callsOf('user-eraser', CALLS['user-eraser']),
     projector: callsOf('user-projector', CALLS['user-projector']),
     registry: callsOf('trait-registry', CALLS['trait-registry']),

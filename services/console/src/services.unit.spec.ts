@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { CALLS, type ServiceName } from '@nextvisit/contracts'
+import { expect, it, onTestFinished } from 'vitest'
+import { createServices } from './services.ts'
+
+/** Starts a gateway that refuses every call. Returns its address, and the times in ms that callers wait, by path. */
+async function givenGateway() {
+  const waitsMs = new Map<string, number>()
+  const server = createServer(({ url = '', headers }, response) => {
+    waitsMs.set(url, Number(headers['x-deadline-ms']))
+    response.writeHead(500).end('{}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close().closeAllConnections())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, waitsMs }
+}
+
+it('a page waits three seconds for a gateway, and a change ten', async () => {
+  const { url, waitsMs } = await givenGateway()
+  const addresses = Object.fromEntries(Object.keys(CALLS).map((name) => [name, name === 'gateway' ? [url] : []]))
+  const { gateway } = createServices(addresses as unknown as Readonly<Record<ServiceName, string[]>>, 'a-token')
+  const user = { organization: 'acme', project: 'shop', userId: randomUUID() }
+  const { userId, ...project } = user
+  await gateway.readKnownErasures({ ...project, userIds: [userId] })
+  await gateway.readSuppressions({ ...project, limit: 10 })
+  await gateway.liftSuppression(user)
+  const [known, suppressions, lift] = waitsMs.values()
+  expect(Math.max(known ?? Infinity, suppressions ?? Infinity)).toBeLessThanOrEqual(3_000)
+  expect(lift).toBeGreaterThan(3_000)
+})
