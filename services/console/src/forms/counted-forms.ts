@@ -11,10 +11,16 @@ const MAX_PROJECTS = 1_000
  * Creates a function that reads the ids of the forms with counts: at most {@link MAX_FUNNELS_ASKED}, the first by id. The collector adds up
  * the counts of all of them, so the ids of a project are kept for ten seconds.
  */
-export function createReadCountedForms({ collector, nowMs }: Pick<Dependencies, 'collector' | 'nowMs'>) {
-  const kept = new Map<string, { readonly ids: readonly string[]; readonly readAtMs: number }>()
-
+export function createReadCountedForms(
+  { collector, nowMs }: Pick<Dependencies, 'collector' | 'nowMs'>,
+  kept = new Map<string, { readonly ids: readonly string[]; readonly readAtMs: number }>(),
+) {
+  /** Entries are in the order of their reads. Old ones are of no use, and only take memory. */
   function keep(key: string, ids: readonly string[]): void {
+    for (const [old, { readAtMs }] of kept) {
+      if (nowMs() - readAtMs < KEPT_MS) break
+      kept.delete(old)
+    }
     kept.delete(key)
     kept.set(key, { ids, readAtMs: nowMs() })
     const [oldest] = kept.keys()
