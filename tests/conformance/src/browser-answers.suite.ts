@@ -248,6 +248,7 @@ export function describeAnswersGiven({ userName, profileOf }: Respondents): void
     })
 
     it('equal the results, ended each form once, and the audit reports no difference', async () => {
+      expect(given.length).toBeGreaterThan(0)
       for (const shop of new Set(shown)) {
         const own = given.filter((answer) => answer.shop === shop)
         const [delivered, finished] = [shown.filter((one) => one === shop).length, own.length]

@@ -9,7 +9,7 @@ import { type CallTable, defineCall } from './define-call.ts'
 export const MAX_FUNNELS_ASKED = 1_000
 /** Maximum number of offers in one answer, which also ends at some megabytes. */
 export const MAX_ANSWERS_ASKED = 1_000
-/** Maximum number of days that results are read of. Those of all counted days cost the same at any number. */
+/** Maximum number of days in a range of results. */
 export const MAX_RESULT_DAYS = 400
 
 const DAY_MS = 24 * 3_600_000

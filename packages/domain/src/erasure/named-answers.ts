@@ -18,6 +18,9 @@ export function usersOfAnswers({ organization, project }: ProjectRef, answers: r
  *
  * The fold of an erasure deletes the answers before it, and later ones are of a user who returned. So an answer is shown once its
  * collector has folded the last erasure that anyone knows.
+ *
+ * This compares instants that the gateway and the user eraser compute from the same requests. Both must compute the same: a later one
+ * of the gateway hides answers of a user who returned, until the gateway forgets it.
  */
 export function nameAnswers(
   answers: readonly CollectedAnswer[],
