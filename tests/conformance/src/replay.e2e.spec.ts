@@ -15,8 +15,10 @@ import {
 } from '@nextvisit/testing/black-box'
 import { describeImport } from './import.suite.ts'
 import { describeLogScan } from './log-scan.suite.ts'
+import { createStackCommands } from './stack-commands.ts'
 
 const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
+const DEMO = path.resolve(import.meta.dirname, '../../../infra/demo-workspace.yaml')
 const NAMES = consumers.map(({ name }) => name)
 const NO_LAG = NAMES.map(() => 0)
 const EQUAL = expect.stringContaining('Rebuilt and live rows are equal.')
@@ -36,6 +38,8 @@ afterAll(async () => {
   vi.unstubAllEnvs()
   await stack?.remove()
 }, 60_000)
+
+const { startNextvisit } = createStackCommands(() => stack)
 
 interface Running {
   readonly process: ChildProcess
@@ -136,6 +140,20 @@ describe('nextvisit replay', () => {
     const again = await run('replay', 'form-trigger-evaluator', '--dry-run')
     expect(again).toMatchObject({ exitCode: 0, output: EQUAL })
   }, 400_000)
+})
+
+// Specs run most commands in their own process, where an open connection keeps none alive.
+describe('a command in a process of its own', { timeout: 60_000 }, () => {
+  it.each([
+    [['status']],
+    [['why', '--project', 'demo/shop', '--user', 'maria']],
+    [['apply', DEMO, '--dry-run']],
+    [['forms', 'dry-run', DEMO, '--from', '1d']],
+    [['answers', 'export', '--project', 'demo/shop', '--form', 'nps-after-checkout']],
+    [['export', '--topic', 'form-events', '--out', '-']],
+  ])('ends once it is done: %j', async (args) => {
+    expect(await startNextvisit(...args)).toMatchObject({ exitCode: 0 })
+  })
 })
 
 // It kills all processes, and also reads the logs of the specs above.
