@@ -1,14 +1,12 @@
-import { execFile } from 'node:child_process'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
+import { runNextvisit as runHere } from '@nextvisit/cli/test/run-nextvisit.ts'
 import { vi } from 'vitest'
 import { startThrowAwayStack, type ThrowAwayStack, workspaceVariables } from '@nextvisit/testing/black-box'
 
 const WORKSPACE_FILE = fileURLToPath(new URL('../conformance-workspace.yaml', import.meta.url))
-const CLI = fileURLToPath(new URL('../../../tools/cli/src/main.ts', import.meta.url))
 
 /** Request budget of this product in ms, instead of 2 s. */
 export const REQUEST_BUDGET_MS = 5_000
@@ -32,12 +30,12 @@ export async function stopProduct(): Promise<void> {
 
 /** Runs `nextvisit apply`. Resolves once every service has the file. Keys are named as in the fixture. */
 export async function applyWorkspaceFile(text: string): Promise<void> {
-  for (const [name, value] of workspaceVariables(text)) vi.stubEnv(name, value)
-  vi.stubEnv('KAFKA_BROKERS', stack?.brokers.join(','))
   const file = path.join(tmpdir(), `nextvisit-conformance-${crypto.randomUUID()}.yaml`)
   await writeFile(file, text)
   try {
-    await promisify(execFile)(process.execPath, [CLI, 'apply', file])
+    const variables = { ...Object.fromEntries(workspaceVariables(text)), KAFKA_BROKERS: product().brokers.join() }
+    const { exitCode, stdout, stderr } = await runHere(['apply', file], variables)
+    if (exitCode !== 0) throw new Error(`nextvisit apply failed: ${stdout}${stderr}`)
   } finally {
     await rm(file)
   }
@@ -53,8 +51,8 @@ export async function organizationOf(id: string): Promise<string> {
 
 /** Runs a command of `nextvisit` against the product, and returns its output. */
 export async function runNextvisit(...args: readonly string[]): Promise<string> {
-  const env = { NEXTVISIT_DATA: product().dataDirectory }
-  const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...args], { env })
+  const { exitCode, stdout, stderr } = await runHere(args, { NEXTVISIT_DATA: product().dataDirectory })
+  if (exitCode !== 0) throw new Error(`nextvisit ${args[0]} failed: ${stderr}`)
   return stdout
 }
 
