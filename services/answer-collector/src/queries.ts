@@ -52,10 +52,11 @@ export async function readFormFunnels(
         ${formIds ? sql`AND form_id = ANY(${formIds}::text[])` : empty}
       ORDER BY form_id LIMIT ${limit + 1}
     )
-    SELECT form_id AS "formId", step,
-      coalesce(sum(count) FILTER (WHERE environment = ${environment}), 0)::float8 AS count
-    FROM page JOIN funnels USING (form_id)
-    WHERE (organization, project) = (${organization}, ${project})
+    SELECT form_id AS "formId", coalesce(step, 'queued') AS step, coalesce(sum(count), 0)::float8 AS count
+    FROM page LEFT JOIN (
+      SELECT form_id, step, count FROM funnels
+      WHERE (organization, project, environment) = (${organization}, ${project}, ${environment})
+    ) AS own USING (form_id)
     GROUP BY form_id, step ORDER BY form_id`)
   const found = [...Map.groupBy(rows, ({ formId }) => formId)]
   const forms = found.slice(0, limit).map(([formId, steps]) => ({ formId, ...summaryOf(steps) }))

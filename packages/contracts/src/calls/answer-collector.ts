@@ -5,8 +5,8 @@ import { Answers } from '../records/answer-value.ts'
 import { projectFields } from './call-fields.ts'
 import { type CallTable, defineCall } from './define-call.ts'
 
-/** Maximum number of forms in one answer. */
-export const MAX_FUNNELS_ASKED = 1_000
+/** Maximum number of forms in one answer. A form has a row per language, step and partition. */
+export const MAX_FUNNELS_ASKED = 100
 /** Maximum number of offers in one answer, which also ends at some megabytes. */
 export const MAX_ANSWERS_ASKED = 1_000
 /** Maximum number of days in a range of results. */

@@ -6,9 +6,10 @@ import { answered, type ApiResult } from '../http/api-route.ts'
 /** As often as the list of forms reloads. */
 const KEPT_MS = 10_000
 const MAX_PROJECTS = 1_000
+const MAX_FORMS = 1_000
 
 /**
- * Creates a function that reads the ids of the forms with counts: at most {@link MAX_FUNNELS_ASKED}, the first by id. The collector adds up
+ * Creates a function that reads the ids of the forms with counts: at most {@link MAX_FORMS}, the first by id. The collector adds up
  * the counts of all of them, so the ids of a project are kept for ten seconds.
  */
 export function createReadCountedForms(
@@ -31,11 +32,16 @@ export function createReadCountedForms(
     const key = projectKeyOf({ organization, project })
     const known = kept.get(key)
     if (known && nowMs() - known.readAtMs < KEPT_MS) return answered(known.ids)
-    // Forms with counts in the other environment are listed, too.
-    const query = { organization, project, environment: 'P' as const, limit: MAX_FUNNELS_ASKED }
-    const read = await collector.readFormFunnels(query, signal)
-    if (read.outcome === 'refused') return read
-    const ids = read.answer.forms.map(({ formId }) => formId)
+    const ids: string[] = []
+    let after: string | undefined
+    do {
+      // Forms with counts in the other environment are listed, too.
+      const query = { organization, project, environment: 'P' as const, limit: MAX_FUNNELS_ASKED, after }
+      const read = await collector.readFormFunnels(query, signal)
+      if (read.outcome === 'refused') return read
+      ids.push(...read.answer.forms.map(({ formId }) => formId))
+      after = read.answer.next ?? undefined
+    } while (after !== undefined && ids.length < MAX_FORMS)
     keep(key, ids)
     return answered(ids)
   }

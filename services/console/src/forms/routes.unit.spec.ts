@@ -109,6 +109,25 @@ describe('the list of forms', () => {
     await list()
     expect(asked.slice(3)).toEqual(['all', ['gone']])
   })
+
+  it('has all removed forms, of which the collector answers a page at a time', async () => {
+    const all = Array.from({ length: 250 }, (_, nth) => `gone-${1_000 + nth}`)
+    const limits: number[] = []
+    const ask = givenRoutes({
+      collector: {
+        readFormFunnels: async ({ formIds, limit, after = '' }) => {
+          limits.push(limit)
+          const ids = (formIds ?? all).filter((id) => id > after)
+          const forms = ids.slice(0, limit).map((formId) => ({ formId, funnel: steps, responseRate: 1, unmatched: 0 }))
+          return answered({ forms, next: ids.length > limit ? (ids[limit - 1] ?? null) : null })
+        },
+      },
+    })
+    expect(await ask('listForms', { environment: 'P', find: '', page: 5 })).toMatchObject({
+      answer: { forms: all.slice(200).map((formId) => ({ formId })), total: 250 },
+    })
+    expect(Math.max(...limits)).toBe(100)
+  })
 })
 
 describe('the results of a form', () => {

@@ -5,8 +5,11 @@ import {
   type CollectedAnswer,
   type FormAnswer,
   type FormFunnel,
+  type FormFunnelsAnswer,
+  type FormFunnelsQuery,
   type FormResults,
   type FormSummary,
+  MAX_FUNNELS_ASKED,
   ROUTES,
   SlugId,
   TOO_MANY_DAYS,
@@ -39,9 +42,9 @@ export function createFormRoutes(parts: FormRoutesParts): readonly Route[] {
     const wanted = parseEnvironment(parameters)
     if (wanted.outcome === 'refused') return wanted
     const question = { organization, project, environment: wanted.environment, ...parsed.query }
-    const read = await answerCollector.readFormFunnels(question, { deadlineAt })
-    if (read.outcome !== 'answered') return refuse(REFUSALS.notRead)
-    const counted = new Map(read.answer.forms.map(({ formId, ...counts }) => [formId, counts]))
+    const read = await readFunnels(question, deadlineAt)
+    if (!read) return refuse(REFUSALS.notRead)
+    const counted = new Map(read.forms.map(({ formId, ...counts }) => [formId, counts]))
     const named = formsOf(place)
     const { limit, after = '' } = parsed.query
     const ids = [...new Set([...named.keys(), ...counted.keys()])].filter((id) => id > after).toSorted()
@@ -54,7 +57,19 @@ export function createFormRoutes(parts: FormRoutesParts): readonly Route[] {
       return { formId: id, ...(named.get(id) ?? REMOVED), ...counts }
     })
     // The collector may have more forms than it could answer.
-    return answer(200, { forms, next: next ?? read.answer.next, ...staleOf(read.answer) })
+    return answer(200, { forms, next: next ?? read.next, ...staleOf(read) })
+  }
+
+  /** Reads counts of any number of forms, in calls of at most {@link MAX_FUNNELS_ASKED}. undefined: the collector does not answer. */
+  async function readFunnels(query: FormFunnelsQuery, deadlineAt: number): Promise<FormFunnelsAnswer | undefined> {
+    const limit = Math.min(query.limit, MAX_FUNNELS_ASKED)
+    const read = await answerCollector.readFormFunnels({ ...query, limit }, { deadlineAt })
+    if (read.outcome !== 'answered') return undefined
+    const { next, forms } = read.answer
+    const left = query.limit - forms.length
+    if (next === null || left <= 0) return read.answer
+    const later = await readFunnels({ ...query, limit: left, after: next }, deadlineAt)
+    return later && { ...read.answer, forms: [...forms, ...later.forms], next: later.next }
   }
 
   async function getFormResults({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Result> {
