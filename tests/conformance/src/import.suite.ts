@@ -1,12 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
 import { callCarefully, eventually, readTopic, runPacedLoad, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import { createStackCommands } from './stack-commands.ts'
 
 const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 const USERS = 100
@@ -49,24 +50,14 @@ function history(): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 }
 
-interface Started {
-  readonly child: ChildProcess
-  /** Resolves to its whole output and its exit code. */
-  readonly ended: Promise<string>
-}
+const { nextvisit, settle } = createStackCommands(() => stack)
 
-const startImport = (of = file, ...options: readonly string[]) =>
-  nextvisit('import', of, '--project', 'demo/shop', ...options)
+const commandOf = (of: string, options: readonly string[]) => ['import', of, '--project', 'demo/shop', ...options]
 
-function nextvisit(...args: readonly string[]): Started {
-  const env = { NEXTVISIT_DATA: stack.dataDirectory }
-  const child = spawn(process.execPath, [CLI, ...args], { env })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (output += text.toString()))
-  const ended = new Promise<string>((resolve) => {
-    child.on('close', (code, signal) => resolve(`${output}${signal ?? code}`))
-  })
-  return { child, ended }
+/** Runs an import in this process. Resolves to its output and its exit code. */
+async function runImport(of = file, ...options: readonly string[]): Promise<string> {
+  const { output, exitCode } = await nextvisit(...commandOf(of, options))
+  return `${output}${exitCode}`
 }
 
 const stateFile = () => `${file}.import-state.json`
@@ -76,13 +67,15 @@ async function lastLine(): Promise<number> {
   return (JSON.parse(text) as { lastLine: number }).lastLine
 }
 
-/** Kills an import at some point after a line: before, during or after publishing a chunk. */
+/** Kills the process of an import at some point after a line: before, during or after publishing a chunk. */
 async function killBehind(line: number): Promise<void> {
-  const { child, ended } = startImport()
+  const env = { NEXTVISIT_DATA: stack.dataDirectory }
+  const child = spawn(process.execPath, [CLI, ...commandOf(file, [])], { env, stdio: 'ignore' })
+  const ended = once(child, 'close')
   await eventually(lastLine, (reached) => reached > line || child.exitCode !== null, 60_000, 10)
   await sleep(Math.random() * 60)
   child.kill('SIGKILL')
-  expect(await ended).toMatch(/SIGKILL$/)
+  expect(await ended).toEqual([null, 'SIGKILL'])
 }
 
 async function get(pathname: string): Promise<Record<string, unknown> & { readonly status: number }> {
@@ -125,15 +118,6 @@ async function readUsers(): Promise<{ users: number; events: number; plans: Set<
   }
 }
 
-const ASK_STATUS_EVERY_MS = 300
-
-/** Resolves to whether every consumer has folded everything. */
-async function isFolded(): Promise<boolean> {
-  const { stdout } = await runNextvisit(['status', '--json'], { NEXTVISIT_DATA: stack.dataDirectory })
-  const lags = [...stdout.matchAll(/"lagRecords": (\d+)/g)].map(([, records]) => records)
-  return lags.length > 0 && lags.every((records) => records === '0')
-}
-
 const WHOLE = { users: USERS, events: EVENTS, plans: new Set(['old']), imports: new Set([1]) }
 
 /** Tests imports. The demo stack must have no facts yet, because the facts of the import are counted. */
@@ -164,7 +148,7 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
         await killBehind((kill * IMPORTED) / (KILLS + 2))
         if (kill === 0) await copyFile(stateFile(), `${file}.first-state`)
       }
-      const last = await startImport().ended
+      const last = await runImport()
       stop.abort()
       const sent = await live
       expect(statuses).toEqual(Array<number>(sent).fill(202))
@@ -194,20 +178,20 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
 
     it('finds lines in the log that are missing in its state file', async () => {
       await copyFile(`${file}.first-state`, stateFile())
-      expect(await startImport().ended).toContain(`${READ} read, 0 published, ${IN_LOG} already there, 3 rejected`)
+      expect(await runImport()).toContain(`${READ} read, 0 published, ${IN_LOG} already there, 3 rejected`)
       expect(await importedIds()).toHaveLength(IMPORTED)
     })
 
     it('changes nothing if the same file is imported again without a state file', async () => {
       await rm(stateFile())
-      expect(await startImport().ended).toContain(`${READ} read, ${IN_LOG} published, 0 already there, 3 rejected`)
-      expect(await eventually(isFolded, Boolean, 30_000, ASK_STATUS_EVERY_MS)).toBe(true)
+      expect(await runImport()).toContain(`${READ} read, ${IN_LOG} published, 0 already there, 3 rejected`)
+      await settle()
       expect(await readUsers()).toEqual(WHOLE)
     })
 
     it('refuses another file under the same name', async () => {
       await writeFile(file, gzipSync(history().replace('2019', '2020')))
-      expect(await startImport().ended).toMatch(/is not the file whose import was started[^]*2$/)
+      expect(await runImport()).toMatch(/is not the file whose import was started[^]*2$/)
     })
   })
 
@@ -248,12 +232,12 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
     it('creates users with their newest traits before their events, and names each rejected line', async () => {
       const exportFile = path.join(folder, 'amplitude.json.gz')
       await writeFile(exportFile, gzipSync(exported.amplitude.map((line) => JSON.stringify(line)).join('\n   \n')))
-      const output = await startImport(exportFile, '--format', 'amplitude').ended
+      const output = await runImport(exportFile, '--format', 'amplitude')
       expect(output).toContain('6 read, 4 published, 1 already there, 1 rejected')
       expect(output).toContain('users in the file: 1; lines that tell only about a user: 1')
       expect(output).toContain('skipped: 1 (first: line 9) events of anonymous users')
       expect(output).toMatch(/line 11: event_type must be [^]*1$/)
-      expect(await eventually(isFolded, Boolean, 30_000, ASK_STATUS_EVERY_MS)).toBe(true)
+      await settle()
       const user = await read('/v2/admin/users/maria')
       expect(user).toMatchObject({ traits: people, firstSeenAt: '2021-05-01T10:00:00.000Z' })
       expect(checkoutsOf(user)).toBe(2)
@@ -262,8 +246,8 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
     it('reads a JSON array, and overwrites no trait of an earlier import', async () => {
       const exportFile = path.join(folder, 'segment.json')
       await writeFile(exportFile, JSON.stringify(exported.segment, null, 2))
-      expect(await startImport(exportFile, '--format', 'segment').ended).toMatch(/2 read, 3 published[^]*0$/)
-      expect(await eventually(isFolded, Boolean, 30_000, ASK_STATUS_EVERY_MS)).toBe(true)
+      expect(await runImport(exportFile, '--format', 'segment')).toMatch(/2 read, 3 published[^]*0$/)
+      await settle()
       const user = await read('/v2/admin/users/maria')
       expect(user).toMatchObject({ traits: { ...people, city: 'Rome' } })
       expect(checkoutsOf(user)).toBe(3)
@@ -273,15 +257,15 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
       const before = await read('/v2/admin/users/maria')
       const exportFile = path.join(folder, 'again.json')
       await writeFile(exportFile, JSON.stringify(exported.segment))
-      expect(await startImport(exportFile, '--format', 'segment').ended).toMatch(/2 read, 3 published[^]*0$/)
-      expect(await eventually(isFolded, Boolean, 30_000, ASK_STATUS_EVERY_MS)).toBe(true)
+      expect(await runImport(exportFile, '--format', 'segment')).toMatch(/2 read, 3 published[^]*0$/)
+      await settle()
       expect(await read('/v2/admin/users/maria')).toEqual(before)
     })
 
     it('suggests the format if it is missing', async () => {
       const exportFile = path.join(folder, 'guess.json')
       await writeFile(exportFile, exported.segment.map((line) => JSON.stringify(line)).join('\n'))
-      expect(await startImport(exportFile).ended).toMatch(
+      expect(await runImport(exportFile)).toMatch(
         /"userId": did you mean userName\?; [^]*looks like an export of Segment: try --format segment[^]*1$/,
       )
     })
