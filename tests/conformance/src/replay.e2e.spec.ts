@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { Client } from 'pg'
-import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
 import { consumers } from '@nextvisit/services'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
@@ -19,6 +18,7 @@ import { createStackCommands } from './stack-commands.ts'
 
 const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 const DEMO = path.resolve(import.meta.dirname, '../../../infra/demo-workspace.yaml')
+const OF_MARIA = ['--project', 'demo/shop', '--user', 'maria']
 const NAMES = consumers.map(({ name }) => name)
 const NO_LAG = NAMES.map(() => 0)
 const EQUAL = expect.stringContaining('Rebuilt and live rows are equal.')
@@ -39,26 +39,16 @@ afterAll(async () => {
   await stack?.remove()
 }, 60_000)
 
-const { startNextvisit } = createStackCommands(() => stack)
+const { nextvisit, startNextvisit } = createStackCommands(() => stack)
 
-interface Running {
-  readonly process: ChildProcess
-  readonly output: () => string
-  readonly ended: Promise<number | null>
-}
-
-function nextvisit(...args: readonly string[]): Running {
+/** Starts a replay, and kills it while it folds. */
+async function killReplay(consumer: string): Promise<void> {
   const env = { NEXTVISIT_DATA: stack.dataDirectory }
-  // Uses a separate process group, so that a kill also reaches the folding process.
-  const child = spawn(process.execPath, [CLI, ...args], { env, detached: true })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (output += text.toString()))
-  return { process: child, output: () => output, ended: once(child, 'exit').then(([code]) => code as number | null) }
-}
-
-async function run(...args: readonly string[]): Promise<{ exitCode: number | null; output: string }> {
-  const running = nextvisit(...args)
-  return { exitCode: await running.ended, output: running.output() }
+  const child = spawn(process.execPath, [CLI, 'replay', consumer], { env, stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  await eventually(foldedByReplay, (records) => records > 0, 60_000, 10)
+  child.kill('SIGKILL')
+  await ended
 }
 
 interface Consumer {
@@ -67,7 +57,7 @@ interface Consumer {
 }
 
 async function lags(): Promise<readonly number[]> {
-  const { stdout } = await runNextvisit(['status', '--json'], { NEXTVISIT_DATA: stack.dataDirectory })
+  const { stdout } = await nextvisit('status', '--json')
   return (JSON.parse(stdout) as { consumers: readonly Consumer[] }).consumers.map(({ lagRecords }) => lagRecords)
 }
 
@@ -119,15 +109,12 @@ describe('nextvisit replay', () => {
     const load = runPacedLoad(PER_SECOND, stop.signal, async (n) => {
       statuses.push(await track(`filled-${n % 100}`))
     })
-    const killed = nextvisit('replay', 'metering')
-    await eventually(foldedByReplay, (records) => records > 0, 60_000, 10)
-    process.kill(-(killed.process.pid ?? 0), 'SIGKILL')
-    await killed.ended
-    const resumed = await run('replay', 'metering')
+    await killReplay('metering')
+    const resumed = await startNextvisit('replay', 'metering')
     expect(resumed).toMatchObject({ exitCode: 0, output: SWAPPED_EQUAL })
     expect(resumed.output).toContain('Resuming the interrupted replay')
     for (const service of NAMES.filter((name) => name !== 'metering')) {
-      expect(await run('replay', service)).toMatchObject({ exitCode: 0, output: SWAPPED_EQUAL })
+      expect(await nextvisit('replay', service)).toMatchObject({ exitCode: 0, output: SWAPPED_EQUAL })
     }
     stop.abort()
     await load
@@ -136,8 +123,8 @@ describe('nextvisit replay', () => {
     expect(await eventually(lags, isLevel, 60_000, ASK_STATUS_EVERY_MS)).toEqual(NO_LAG)
     expect(await countRows('FORM_TRIGGER_EVALUATOR_DATABASE_URL', 'forms.queue')).toBeGreaterThanOrEqual(queued)
     // The audit shares no code with the consumers, and recomputes the rows of all of them.
-    expect(await run('audit')).toMatchObject({ exitCode: 0 })
-    const again = await run('replay', 'form-trigger-evaluator', '--dry-run')
+    expect(await startNextvisit('audit')).toMatchObject({ exitCode: 0 })
+    const again = await nextvisit('replay', 'form-trigger-evaluator', '--dry-run')
     expect(again).toMatchObject({ exitCode: 0, output: EQUAL })
   }, 400_000)
 })
@@ -146,9 +133,10 @@ describe('nextvisit replay', () => {
 describe('a command in a process of its own', { timeout: 60_000 }, () => {
   it.each([
     [['status']],
-    [['why', '--project', 'demo/shop', '--user', 'maria']],
+    [['why', ...OF_MARIA]],
     [['apply', DEMO, '--dry-run']],
     [['forms', 'dry-run', DEMO, '--from', '1d']],
+    [['users', 'export', ...OF_MARIA]],
     [['answers', 'export', '--project', 'demo/shop', '--form', 'nps-after-checkout']],
     [['export', '--topic', 'form-events', '--out', '-']],
   ])('ends once it is done: %j', async (args) => {
