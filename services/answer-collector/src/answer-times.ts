@@ -14,7 +14,7 @@ const ALL_SECONDS = '2147483648::bigint'
 
 /** Returns the rows that a time adds to: one of each span. */
 export function timeRowsOf(time: AnswerTime): readonly NewRow<typeof answerTimeDays>[] {
-  return SPANS.map((span) => ({ ...time, span, seconds: Math.floor(Number(time.seconds) / span) * span, count: 1 }))
+  return SPANS.map((span) => ({ ...time, span, seconds: Math.floor(time.seconds / span) * span, count: 1 }))
 }
 
 /**

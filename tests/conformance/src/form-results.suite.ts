@@ -107,7 +107,7 @@ export function describeFormResults(stackOf: () => ThrowAwayStack): void {
       const all = await results()
       expect(await results(`?from=${first}&to=${dayAt(Date.parse(last) + DAY_MS)}`)).toEqual(all)
       const none = { queued: 0, delivered: 0, started: 0, finished: 0, dismissed: 0, expired: 0 }
-      const before = `?from=${dayAt(Date.parse(String(first)) - DAY_MS)}&to=${first}`
+      const before = `?from=${dayAt(Date.parse(first) - DAY_MS)}&to=${first}`
       for (const query of [before, `?to=${first}`, `?from=${dayAt(Date.parse(last) + DAY_MS)}`])
         expect(await results(query)).toMatchObject({ funnel: none, responseRate: null, elements: [] })
       // Ranges without a missing day may have any length.
