@@ -76,6 +76,7 @@ describe('the console', { timeout: 120_000 }, () => {
         'Visit',
         `Form ${FORM} queued`,
         'Event Checkout Completed',
+        'Entered segment paying',
         'Identified',
       ])
     expect(await faultsOf(page)).toEqual([])
@@ -145,7 +146,7 @@ describe('the console', { timeout: 120_000 }, () => {
 
   it('shows a long timeline in parts', async () => {
     const page = await signIn(theConsole().token)
-    await tryAsUser(page, 'carla')
+    await tryAsUser(page, 'carla', 'free')
     const { gatewayUrl, keys } = consoleStack()
     const items = Array.from({ length: 250 }, () => ({ type: 'track', userName: 'carla', eventName: 'Page Viewed' }))
     await callCarefully({ gatewayUrl, route: '/v2/admin/batch', apiKey: keys.admin, body: { items } })
