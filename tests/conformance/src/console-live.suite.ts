@@ -77,7 +77,7 @@ export function describeConsoleLive(): void {
       expect(await entry(page, 'came-while-paused').count()).toBe(0)
       expect(await faultsOf(page)).toEqual([])
       await page.getByRole('button', { name: 'Follow' }).click()
-      await entry(page, 'came-while-paused').waitFor()
+      await entry(page, 'came-while-paused').filter({ hasText: 'Identified' }).waitFor()
     })
 
     it('masks userNames for viewers', async () => {
