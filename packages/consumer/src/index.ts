@@ -8,6 +8,7 @@ export {
 } from './process/define-consumer.ts'
 export { type AddressedReply, createReplyPublisher } from './replies/reply-publisher.ts'
 export { runConsumer, type WorkParts } from './process/run-consumer.ts'
+export { formFactRows, type FormFactToPublish } from './outbox/outbox.ts'
 export type { NotePublished, PublishedRow } from './outbox/outbox-drain.ts'
 export {
   type CarriedColumn,

@@ -1,5 +1,5 @@
 import type { CatalogProject, CatalogView } from '@nextvisit/catalog'
-import type { AddressedReply, ErasedUser } from '@nextvisit/consumer'
+import type { AddressedReply, ErasedUser, FormFactToPublish } from '@nextvisit/consumer'
 import type { GateOutcome, GateReason, ProjectRef, Trigger, UserRef } from '@nextvisit/contracts'
 import type { NewRow } from '@nextvisit/database'
 import {
@@ -14,7 +14,6 @@ import {
   type UserState,
 } from '@nextvisit/domain'
 import type { StoppedForm } from './gate-counts.ts'
-import type { QueueFact } from './queue-rows.ts'
 import type { idempotentOutcomes } from './tables.ts'
 
 /** A user whom a batch loads and changes. */
@@ -58,7 +57,7 @@ export interface Draft {
   /** The last decision for each user and form. */
   readonly decisions: Map<string, DecisionRow>
   /** Facts for `form-events`, in order. */
-  readonly facts: QueueFact[]
+  readonly facts: FormFactToPublish[]
   readonly replies: AddressedReply[]
   /** Steps of forms, for figures. */
   readonly stopped: StoppedForm[]

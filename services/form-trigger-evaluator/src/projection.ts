@@ -3,6 +3,7 @@ import {
   createReviewedTicks,
   erasedUserOf,
   type FoldContext,
+  formFactRows,
   type Projection,
   type ProjectionParts,
   type Recorded,
@@ -41,7 +42,6 @@ import { evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
 import { changeQueue, type DraftUser, type Draft, newUser } from './draft.ts'
 import { readRepliesTo } from './idempotent-outcomes.ts'
 import { loadDraft } from './load-draft.ts'
-import { outboxRowsOf } from './queue-rows.ts'
 import { recordAnswer } from './record-answer.ts'
 import { queueTicks } from './ticks.ts'
 import { saveDraft } from './save-draft.ts'
@@ -74,7 +74,7 @@ export function createProjection({
       VisitAnswered: evolveVisitAnswered,
       UserErased: evolveErased,
     },
-    save: (draft) => ({ statements: saveDraft(draft), outbox: outboxRowsOf(draft.facts) }),
+    save: (draft) => ({ statements: saveDraft(draft), outbox: formFactRows('form-trigger-evaluator', draft.facts) }),
     afterCommit: async (db, { replies, stopped }, { duplicates, erased }) => {
       const all = erased.length > 0 ? [...replies, ...erased.flatMap(replyToErased)] : replies
       // Replies never reject. Figures come last: a failure of either loses nothing of the other.

@@ -1,13 +1,6 @@
-import type { OutboxRow } from '@nextvisit/consumer'
-import { encodeRecord, type QueueRow, type SealedFormFact, TOPICS } from '@nextvisit/contracts'
+import type { QueueRow } from '@nextvisit/contracts'
 import type { RowOf, Sql } from '@nextvisit/database'
 import { queues, shownForms } from './tables.ts'
-
-/** A fact for `form-events`, and the partition of `user-events` whose owner publishes it. */
-export interface QueueFact {
-  readonly fact: SealedFormFact
-  readonly partition: number
-}
 
 /** Returns a row without its partition, which the rules do not know. */
 export function toQueueRow(stored: RowOf<typeof queues>): QueueRow {
@@ -34,16 +27,6 @@ export function writeQueues({
     ...queues.insert(inserted),
     ...shownForms.upsert([...updated, ...inserted].flatMap((row) => shownBy(row, stored.get(row.id)))),
   ]
-}
-
-/** Returns outbox rows for facts, in the same order. */
-export function outboxRowsOf(facts: readonly QueueFact[]): readonly OutboxRow[] {
-  return facts.map(({ fact, partition }) => ({
-    partition,
-    topic: TOPICS.formEvents,
-    key: fact.userId,
-    ...encodeRecord(fact, { source: 'form-trigger-evaluator', time: fact.at }),
-  }))
 }
 
 /** Returns a row's addition to the counts of shown forms. A row counts once, however many visits showed it. */

@@ -1,4 +1,4 @@
-import type { ReviewedTicksOptions } from '@nextvisit/consumer'
+import { formFactRows, type ReviewedTicksOptions } from '@nextvisit/consumer'
 import type { QueueRow } from '@nextvisit/contracts'
 import { type Db, sql, type Sql } from '@nextvisit/database'
 import {
@@ -12,7 +12,7 @@ import {
   queueOf,
   completeUpTo,
 } from '@nextvisit/domain'
-import { outboxRowsOf, toQueueRow, writeQueues } from './queue-rows.ts'
+import { toQueueRow, writeQueues } from './queue-rows.ts'
 import { findRemovedForms, type RemovedForm } from './removed-forms.ts'
 import { queues } from './tables.ts'
 
@@ -49,7 +49,7 @@ export const queueTicks: ReviewedTicksOptions<RemovedForm> = {
     const facts = changes.flatMap((change) => change.facts.map((fact) => ({ fact, partition })))
     return {
       statements: writeQueues({ updated: changes.flatMap(({ queue }) => [...queue.rows.values()]) }),
-      outbox: outboxRowsOf(facts),
+      outbox: formFactRows('form-trigger-evaluator', facts),
     }
   },
 }

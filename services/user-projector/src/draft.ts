@@ -1,5 +1,5 @@
-import type { ErasedUser } from '@nextvisit/consumer'
-import type { SegmentFact, UserRef } from '@nextvisit/contracts'
+import type { ErasedUser, FormFactToPublish } from '@nextvisit/consumer'
+import type { UserRef } from '@nextvisit/contracts'
 import { type AnswerStates, EMPTY_PROFILE, NO_ANSWERS, type Profile, type SegmentedUser } from '@nextvisit/domain'
 import type { ProjectSegments } from './project-segments.ts'
 
@@ -23,12 +23,6 @@ export interface DraftUser extends UserRef, SegmentedUser {
   readonly changedCounts: Set<string>
 }
 
-/** A changed membership, and the partition of `user-events` whose owner publishes it. */
-export interface SegmentFactOfPartition {
-  readonly fact: SegmentFact
-  readonly partition: number
-}
-
 /** The users that a batch touches, by `userKeyOf`. */
 export interface Draft {
   readonly users: Map<string, DraftUser>
@@ -37,7 +31,7 @@ export interface Draft {
   /** Number of records. A tick has none. */
   readonly records: number
   /** Changed memberships for `form-events`, in order. */
-  readonly changes: SegmentFactOfPartition[]
+  readonly changes: FormFactToPublish[]
   /** Numbers of the batch's operations without effect, for metrics. */
   skippedOperations: number
   droppedOperations: number

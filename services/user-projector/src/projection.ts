@@ -2,6 +2,7 @@ import {
   createReviewedTicks,
   erasedUserOf,
   type FoldContext,
+  formFactRows,
   type Projection,
   type ProjectionParts,
   type Recorded,
@@ -26,7 +27,7 @@ import {
 import { Counter } from '@nextvisit/service-kit'
 import { loadDraft } from './load-draft.ts'
 import { saveDraft } from './save-draft.ts'
-import { outboxRowsOf, publishChanges } from './segment-changes.ts'
+import { publishChanges } from './segment-changes.ts'
 import { segmentTicks } from './ticks.ts'
 import type { Draft, DraftUser } from './draft.ts'
 
@@ -59,7 +60,7 @@ export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>):
       VisitAnswered: 'ignored',
       UserErased: ({ erased }, record) => void erased.push(erasedUserOf(record)),
     },
-    save: (draft) => ({ statements: saveDraft(draft), outbox: outboxRowsOf(draft.changes) }),
+    save: (draft) => ({ statements: saveDraft(draft), outbox: formFactRows('user-projector', draft.changes) }),
 
     afterCommit: async (_db, { skippedOperations, droppedOperations }) => {
       skipped.inc(skippedOperations)
@@ -72,8 +73,7 @@ export function createProjection({ metrics }: Pick<ProjectionParts, 'metrics'>):
 
 function evolveIdentify(draft: Draft, record: Recorded<IdentifyRequested>, context: FoldContext): void {
   const { fact } = record
-  const user = loadedUser(draft, fact)
-  const changes = changeAndRecomputeSegments(user, fact, () => {
+  changeUser(draft, record, context, (user) => {
     const change = applyIdentify(user, fact)
     user.userName = fact.userName
     user.droppedTraitOperations += change.dropped.length
@@ -81,29 +81,35 @@ function evolveIdentify(draft: Draft, record: Recorded<IdentifyRequested>, conte
     draft.skippedOperations += change.skipped.length
     draft.droppedOperations += change.dropped.length
   })
-  publishChanges(draft, user, { changes, causeOffset: record.offset, record: fact }, context)
 }
 
 /** Folds an event, also of a user without an identify. Only an identify creates the user. */
 function evolveEvent(draft: Draft, record: Recorded<EventTracked>, context: FoldContext): void {
   const { fact } = record
-  const user = loadedUser(draft, fact)
-  const changes = changeAndRecomputeSegments(user, fact, () => {
+  changeUser(draft, record, context, (user) => {
     applyEvent(user, fact)
     user.isChanged ||= fact.source === 'sdk'
     for (const key of countKeysOf(fact)) user.changedCounts.add(key)
   })
-  publishChanges(draft, user, { changes, causeOffset: record.offset, record: fact }, context)
 }
 
 /** Folds an answer, also of a user without an identify. */
 function evolveAnswer(draft: Draft, record: Recorded<AnswerGiven>, context: FoldContext): void {
-  const { fact } = record
-  const user = loadedUser(draft, fact)
-  const changes = changeAndRecomputeSegments(user, fact, () => {
-    user.answers = applyAnswer(user.answers, fact)
+  changeUser(draft, record, context, (user) => {
+    user.answers = applyAnswer(user.answers, record.fact)
   })
-  publishChanges(draft, user, { changes, causeOffset: record.offset, record: fact }, context)
+}
+
+/** Changes the user of a record, and publishes the memberships that this changes. */
+function changeUser(
+  draft: Draft,
+  { fact, offset }: Recorded<ActivityFact | AnswerGiven>,
+  context: FoldContext,
+  change: (user: DraftUser) => void,
+): void {
+  const user = loadedUser(draft, fact)
+  const changes = changeAndRecomputeSegments(user, fact, () => change(user))
+  publishChanges(draft, user, { changes, causeOffset: offset, record: fact }, context)
 }
 
 /** Returns the user of a fact. Throws if `load` has missed it: without an error, the fact would be lost. */

@@ -1,7 +1,7 @@
-import { BatchTooLargeError, type FoldContext, type OutboxRow } from '@nextvisit/consumer'
-import { type ActivityFact, type AnswerGiven, encodeRecord, TOPICS } from '@nextvisit/contracts'
+import { BatchTooLargeError, type FoldContext } from '@nextvisit/consumer'
+import type { ActivityFact, AnswerGiven } from '@nextvisit/contracts'
 import { type SegmentChange, segmentFactsOf } from '@nextvisit/domain'
-import type { Draft, DraftUser, SegmentFactOfPartition } from './draft.ts'
+import type { Draft, DraftUser } from './draft.ts'
 
 /** Bytes of a record in the outbox, with its headers. */
 const CHANGE_BYTES = 800
@@ -32,14 +32,4 @@ export function publishChanges(
   for (const fact of segmentFactsOf(user, changes, cause)) draft.changes.push({ fact, partition })
   if (draft.records > 1 && draft.changes.length > MAX_CHANGES_A_COMMIT)
     throw new BatchTooLargeError(draft.changes.length * CHANGE_BYTES, MAX_CHANGES_A_COMMIT * CHANGE_BYTES)
-}
-
-/** Returns outbox rows for changed memberships, in the same order. */
-export function outboxRowsOf(changes: readonly SegmentFactOfPartition[]): readonly OutboxRow[] {
-  return changes.map(({ fact, partition }) => ({
-    partition,
-    topic: TOPICS.formEvents,
-    key: fact.userId,
-    ...encodeRecord(fact, { source: 'user-projector', time: fact.at }),
-  }))
 }

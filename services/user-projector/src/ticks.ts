@@ -1,4 +1,10 @@
-import { MAX_BYTES_A_COMMIT, type ReviewedTicksOptions, type TickContext, type Writes } from '@nextvisit/consumer'
+import {
+  formFactRows,
+  MAX_BYTES_A_COMMIT,
+  type ReviewedTicksOptions,
+  type TickContext,
+  type Writes,
+} from '@nextvisit/consumer'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql, type Sql } from '@nextvisit/database'
 import {
@@ -14,7 +20,7 @@ import type { DraftUser } from './draft.ts'
 import { loadSegmentedUsers, type UserRow } from './load-draft.ts'
 import { findOtherUsers, type OtherUsers, segmentsOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'
-import { MAX_CHANGES_A_COMMIT, outboxRowsOf, publishChanges } from './segment-changes.ts'
+import { MAX_CHANGES_A_COMMIT, publishChanges } from './segment-changes.ts'
 import { segmentCounts, segmentProgress, users } from './tables.ts'
 
 /** Maximum users of each kind in a tick, fewer if their traits are long or their segments count many events. */
@@ -59,7 +65,7 @@ async function tickSegments(
   const statements = saveDraft(draft)
   return {
     statements: old.length > 0 ? [...statements, ...dropEmptyCounts(partition, old)] : statements,
-    outbox: outboxRowsOf(draft.changes),
+    outbox: formFactRows('user-projector', draft.changes),
   }
 }
 
