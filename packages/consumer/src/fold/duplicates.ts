@@ -46,7 +46,7 @@ export async function dropDuplicates<Fact extends AnyFact>(
  * forever is a duplicate of any known one.
  */
 export function isDuplicate({ receivedMs }: IdempotentRecord, predecessorMs: number): boolean {
-  return [receivedMs, predecessorMs].includes(Infinity) || receivedMs - predecessorMs < DUPLICATE_WINDOW_MS
+  return receivedMs === Infinity || receivedMs - predecessorMs < DUPLICATE_WINDOW_MS
 }
 
 /** Reads when idempotent records were received, by id: ms since the epoch. */
