@@ -14,6 +14,7 @@ import {
   type FormResults,
   type FormResultsAnswer,
   type FormResultsQuery,
+  MAX_ELEMENTS,
   MAX_RESULT_DAYS,
   type ProjectRef,
   ResultDays,
@@ -154,7 +155,7 @@ function ofLanguage({ delivered, started, finished, dismissed }: FormResults['fu
 }
 
 /** Bounds an answer: as many scores as the elements of a content have on all days. */
-const MAX_SCORES = MAX_RESULT_DAYS * 50
+const MAX_SCORES = MAX_RESULT_DAYS * MAX_ELEMENTS
 
 /** The offers with an answer to an element, on one day, by value. */
 interface DayCounts {
