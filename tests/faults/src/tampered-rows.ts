@@ -9,8 +9,8 @@ const A_KEY = '00000000-0000-7000-8000-000000000000'
 
 const USED_PARTITION = '(SELECT partition FROM checkpoints WHERE next_offset > 1 ORDER BY partition LIMIT 1)'
 
-/** Changes of rows, each with its consumer, the finding of the audit, and the statement that undoes it. */
-export const TAMPERED_ROWS: readonly (readonly [FoldingConsumer, string, string, string])[] = [
+/** Changes of rows, each with its consumer, the findings of the audit, and the statement that undoes it. */
+export const TAMPERED_ROWS: readonly (readonly [FoldingConsumer, string | readonly string[], string, string])[] = [
   [
     'user-projector',
     'users.user_events: count',
@@ -25,19 +25,7 @@ export const TAMPERED_ROWS: readonly (readonly [FoldingConsumer, string, string,
   ],
   [
     'user-projector',
-    'users.segment_members: missing',
-    `UPDATE segment_members SET segment_id = 'another' WHERE segment_id = 'paying'`,
-    `UPDATE segment_members SET segment_id = 'paying' WHERE segment_id = 'another'`,
-  ],
-  [
-    'user-projector',
-    'form-events: no SegmentEntered',
-    `UPDATE segment_members SET segment_id = 'another' WHERE segment_id = 'paying'`,
-    `UPDATE segment_members SET segment_id = 'paying' WHERE segment_id = 'another'`,
-  ],
-  [
-    'user-projector',
-    'form-events: no SegmentLeft',
+    ['users.segment_members: missing', 'form-events: no SegmentEntered', 'form-events: no SegmentLeft'],
     `UPDATE segment_members SET segment_id = 'another' WHERE segment_id = 'paying'`,
     `UPDATE segment_members SET segment_id = 'paying' WHERE segment_id = 'another'`,
   ],
