@@ -1,4 +1,10 @@
-import type { Answer, OtherAnswer, QuestionElement } from '@nextvisit/contracts/shown-form'
+import type {
+  Answer,
+  ChoiceElement,
+  ChoicesElement,
+  OtherAnswer,
+  QuestionElement,
+} from '@nextvisit/contracts/shown-form'
 import type { Words } from './words.ts'
 
 /** Maximum number of characters of a text in place of an option. */
@@ -24,6 +30,15 @@ export function faultOf(element: QuestionElement, answer: Answer | undefined, wo
   const chosen = Array.isArray(answer) ? answer.length : 0
   if (chosen < least) return withNumber(words.atLeast, least)
   return invalidity(element, answer, words)
+}
+
+/** Returns the text for the limits of an element with options; undefined: it has none. */
+export function limitOf(element: ChoiceElement | ChoicesElement, words: Words): string | undefined {
+  if (element.type === 'choice') return undefined
+  const { atLeast = 0, atMost } = element
+  if (atLeast === 0) return atMost === undefined ? undefined : withNumber(words.atMost, atMost)
+  if (atMost === undefined) return withNumber(words.atLeast, atLeast)
+  return withNumber(atLeast === atMost ? words.exactly : words.between, atLeast).replace('{m}', String(atMost))
 }
 
 function otherTextIn(answer: Answer | undefined): string | undefined {

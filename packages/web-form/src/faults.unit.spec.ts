@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Answer, QuestionElement } from '@nextvisit/contracts/shown-form'
-import { faultOf, invalidity } from './faults.ts'
+import { faultOf, invalidity, limitOf } from './faults.ts'
 import { wordsIn } from './words.ts'
 
 const words = wordsIn('en')
@@ -47,5 +47,23 @@ describe('the message before the end', () => {
     expect(invalidity(choices, ['a'], words)).toBe(undefined)
     expect(invalidity(choices, ['a', 'b', { other: 'C' }], words)).toBe('Choose at most 2.')
     expect(invalidity(text, 'abcd', words)).toBe('Use at most 3 characters.')
+  })
+})
+
+describe('the limit of choices', () => {
+  it.each([
+    [{}, undefined],
+    [{ atLeast: 0 }, undefined],
+    [{ atLeast: 2 }, 'Choose at least 2.'],
+    [{ atMost: 2 }, 'Choose at most 2.'],
+    [{ atLeast: 0, atMost: 2 }, 'Choose at most 2.'],
+    [{ atLeast: 1, atMost: 2 }, 'Choose 1 to 2.'],
+    [{ atLeast: 2, atMost: 2 }, 'Choose exactly 2.'],
+  ])('%o is %s', (limits, shown) => {
+    expect(limitOf({ id: 'uses', type: 'choices', options, ...limits }, words)).toBe(shown)
+  })
+
+  it('of one choice has no text', () => {
+    expect(limitOf({ id: 'plan', type: 'choice', options }, words)).toBe(undefined)
   })
 })

@@ -9,6 +9,7 @@ import type {
   TextElement,
 } from '@nextvisit/contracts/shown-form'
 import { h, setAttribute } from './dom.ts'
+import { limitOf } from './faults.ts'
 import type { Words } from './words.ts'
 
 /** The part of a form that asks for one answer. */
@@ -221,10 +222,20 @@ function optionsField(
     return input
   })
   const labels = inputs.map((input, nth) => optionLabel(input, all[nth]?.label))
-  const node = groupOf(element, words, name, isOne, ...labels, other ? own : undefined)
+  const limitText = limitOf(element, words)
+  const limit = limitText === undefined ? undefined : h('p', { class: 'limit', id: `limit-${id}` }, limitText)
+  const node = groupOf(element, words, name, isOne, limit, ...labels, other ? own : undefined)
+  setAttribute(node, 'aria-describedby', limit?.id)
 
+  let isPointed = false
   const showOwn = () => (own.hidden = !inputs.at(-1)?.checked)
-  node.addEventListener('change', showOwn)
+  node.addEventListener('pointerdown', () => (isPointed = true))
+  node.addEventListener('keydown', () => (isPointed = false))
+  node.addEventListener('change', ({ target }) => {
+    showOwn()
+    // Arrow keys choose options, too: they would never get past a field that takes the focus.
+    if (other && isPointed && !own.hidden && target === inputs.at(-1)) own.focus()
+  })
   showOwn()
 
   const read = (): Answer | undefined => {

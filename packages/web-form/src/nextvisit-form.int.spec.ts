@@ -212,6 +212,44 @@ describe('a form', () => {
     await soon(() => form.events).toEqual(['nextvisit-finished offer-1'])
   })
 
+  it('says how many options may be chosen before it is sent, and describes their group by it', async () => {
+    const form = await open({ offer: offerOf(CONTENTS.en) })
+    const uses = form.page.getByRole('group', { name: 'Where do you use it?' })
+    const description = () =>
+      uses.evaluate((node) => node.querySelector(`#${node.getAttribute('aria-describedby')}`)?.textContent)
+    expect(await description()).toBe('Choose 1 to 2.')
+    expect(await form.page.getByText('Choose 1 to 2.').isVisible()).toBe(true)
+    await form.page.getByRole('button', { name: 'Send' }).click()
+    await form.page.getByText('Choose at least 1.').waitFor()
+    expect(await description()).toBe('Choose 1 to 2.')
+    expect(await form.page.getByRole('radiogroup', { name: 'Which plan' }).getAttribute('aria-describedby')).toBe(null)
+  })
+
+  it('focuses the text of a clicked Other, and leaves the focus at options that keys choose', async () => {
+    const form = await open({ offer: offerOf(CONTENTS.en) })
+    const option = (name: string) => form.page.getByText(name, { exact: true })
+    await option('Other').first().click()
+    await form.page.keyboard.type('Lifetime')
+    await option('Other').last().click()
+    await form.page.keyboard.type('Outside')
+    await option('At home').click()
+    expect(await focusIn(form)).toBe('input home')
+    await option('Other').last().click()
+    expect(await focusIn(form)).toBe('input *')
+    await option('Yearly').click()
+    await press(form, 'ArrowDown')
+    expect(await focusIn(form)).toBe('input *')
+    await press(form, 'Tab')
+    expect(await focusIn(form)).toBe('input Lifetime')
+    await form.page.getByRole('radio', { name: '9', exact: true }).check()
+    await form.page.getByRole('button', { name: 'Send' }).click()
+    await soon(() => form.sent.at(-1)?.answers).toEqual({
+      score: 9,
+      plan: { other: 'Lifetime' },
+      uses: ['home'],
+    })
+  })
+
   it('resumes after a reload, until it is finished', async () => {
     const form = await open({ offer: offerOf(CONTENTS.en) })
     await form.page.getByRole('radio', { name: '4', exact: true }).first().check()

@@ -41,6 +41,7 @@ h2 { margin: 0 0 1rem; padding-inline-end: 2rem; font-size: 1.125em; line-height
 .element { margin: 0 0 1.25rem; padding: 0; border: 0; min-inline-size: 0; }
 legend, .element > label:not(.option) { display: block; margin-block-end: 0.5rem; padding: 0; font-weight: 600; }
 .required { font-weight: 400; }
+.limit { margin: 0 0 0.25rem; font-size: 0.875em; }
 .scale { display: flex; flex-wrap: wrap; gap: 0.1875rem; }
 .point { position: relative; flex: 1 0 1.5rem; max-inline-size: 3rem; }
 .point input { position: absolute; inset: 0; inline-size: 100%; block-size: 100%; margin: 0; opacity: 0; cursor: pointer; }

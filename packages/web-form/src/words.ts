@@ -1,4 +1,4 @@
-/** The fixed words of a form. `{n}` is replaced by a number. */
+/** The fixed words of a form. `{n}` and `{m}` are replaced by numbers. */
 export interface Words {
   readonly send: string
   readonly sending: string
@@ -9,6 +9,9 @@ export interface Words {
   readonly missing: string
   readonly atLeast: string
   readonly atMost: string
+  /** Limits of choices: from `{n}` to `{m}`, or `{n}`. */
+  readonly between: string
+  readonly exactly: string
   readonly tooLong: string
   /** Option for a text of the user. */
   readonly other: string
@@ -34,6 +37,8 @@ const en: Words = {
   missing: 'Please answer this question.',
   atLeast: 'Choose at least {n}.',
   atMost: 'Choose at most {n}.',
+  between: 'Choose {n} to {m}.',
+  exactly: 'Choose exactly {n}.',
   tooLong: 'Use at most {n} characters.',
   other: 'Other',
   yes: 'Yes',
@@ -56,6 +61,8 @@ const WORDS: Readonly<Record<string, Words>> = {
     missing: 'Bitte beantworten Sie diese Frage.',
     atLeast: 'Wählen Sie mindestens {n} aus.',
     atMost: 'Wählen Sie höchstens {n} aus.',
+    between: 'Wählen Sie {n} bis {m} aus.',
+    exactly: 'Wählen Sie genau {n} aus.',
     tooLong: 'Verwenden Sie höchstens {n} Zeichen.',
     other: 'Sonstiges',
     yes: 'Ja',
@@ -75,6 +82,8 @@ const WORDS: Readonly<Record<string, Words>> = {
     missing: 'Veuillez répondre à cette question.',
     atLeast: 'Choisissez au moins {n} réponse(s).',
     atMost: 'Choisissez au plus {n} réponse(s).',
+    between: 'Choisissez de {n} à {m} réponses.',
+    exactly: 'Choisissez exactement {n} réponse(s).',
     tooLong: 'Utilisez au plus {n} caractères.',
     other: 'Autre',
     yes: 'Oui',
@@ -94,6 +103,8 @@ const WORDS: Readonly<Record<string, Words>> = {
     missing: 'Responda a esta pregunta.',
     atLeast: 'Elija al menos {n}.',
     atMost: 'Elija como máximo {n}.',
+    between: 'Elija de {n} a {m}.',
+    exactly: 'Elija exactamente {n}.',
     tooLong: 'Use como máximo {n} caracteres.',
     other: 'Otro',
     yes: 'Sí',
@@ -113,6 +124,8 @@ const WORDS: Readonly<Record<string, Words>> = {
     missing: 'يرجى الإجابة عن هذا السؤال.',
     atLeast: 'الحد الأدنى للاختيارات: {n}.',
     atMost: 'الحد الأقصى للاختيارات: {n}.',
+    between: 'عدد الاختيارات: من {n} إلى {m}.',
+    exactly: 'عدد الاختيارات: {n}.',
     tooLong: 'الحد الأقصى لعدد الأحرف: {n}.',
     other: 'غير ذلك',
     yes: 'نعم',

@@ -6,7 +6,10 @@ describe('the fixed words', () => {
     const words = wordsIn(language)
     expect(Object.keys(words).toSorted()).toEqual(Object.keys(wordsIn('en')).toSorted())
     expect(new Set(Object.values(words)).size).toBe(Object.keys(words).length)
-    for (const name of ['atLeast', 'atMost', 'tooLong'] as const) expect(words[name]).toContain('{n}')
+    for (const name of ['atLeast', 'atMost', 'between', 'exactly', 'tooLong'] as const) {
+      expect(words[name]).toContain('{n}')
+    }
+    expect(words.between).toContain('{m}')
   })
 
   it('of a longer tag are those of its language', () => {
