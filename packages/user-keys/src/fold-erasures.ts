@@ -32,7 +32,10 @@ const MAX_FENCES = 200_000
 const REQUESTS_KEPT_MS = DAY_MS
 const MAX_REQUESTS = 100_000
 
-/** Creates the fold of `erasures`. Suppressions are exact; erasures and fences are those of the last days. */
+/**
+ * Creates the fold of `erasures`. Suppressions are exact; erasures and fences are those of the last days. A fence must be the one that
+ * the user eraser computes, which folds each erasureId once, however late its second copy comes. An id takes 80 bytes, forever.
+ */
 export function createErasureFold(): { readonly fold: (fact: ErasureFact, offset: bigint) => void } & Erasures {
   /** By project. */
   const suppressed = new Map<string, Suppressions>()
@@ -41,13 +44,16 @@ export function createErasureFold(): { readonly fold: (fact: ErasureFact, offset
   const fences = new Map<string, { readonly keysUntilMs: number; readonly atMs: number }>()
   const listeners: ((userIds: readonly string[]) => void)[] = []
   const requests = new Map<string, RequestedErasure & { readonly projectKey: string; readonly atMs: number }>()
+  const known = new Set<string>()
 
   function request(fact: ErasureRequested, offset: bigint): void {
-    const { id, received, userIds, unknown, suppress } = fact
-    const projectKey = projectKeyOf(fact)
+    const { id, received, unknown, suppress } = fact
     // A repeated request changes nothing: the users may have returned since.
-    if (requests.get(id)?.projectKey === projectKey) return
+    if (known.has(id)) return
+    known.add(id)
+    const userIds = [...new Set(fact.userIds)]
     const receivedMs = Date.parse(received)
+    const projectKey = projectKeyOf(fact)
     requests.set(id, { id, unknown, received, users: userIds.length, projectKey, atMs: receivedMs })
     for (const userId of userIds) {
       const keysUntilMs = keysUntilMsOf(fencedFromMs(fact), fences.get(userId)?.keysUntilMs)

@@ -52,6 +52,17 @@ describe('the fold of erasures', () => {
     expect(read({ ...place, project: 'blog' }, idOf('one'))).toBeUndefined()
   })
 
+  it('drops a copy of a request that comes years later', () => {
+    const { fold, isSuppressed, keysUntilOf, requested: read } = createErasureFold()
+    const years = 1_000 * 86_400
+    fold(requested('one'), 0n)
+    fold(lifted(ADA), 1n)
+    fold(requested('two', { userIds: [BOB], received: at(years) }), 2n)
+    fold(requested('one', { received: at(years) }), 3n)
+    expect(isSuppressed({ ...place, userId: ADA })).toBe(false)
+    expect([keysUntilOf(ADA), read(place, idOf('one'))]).toEqual([undefined, undefined])
+  })
+
   it('lists suppressions in the order of their requests, with the first request of a user', () => {
     const { fold, suppressionsOf } = createErasureFold()
     fold(requested('one', { userIds: [BOB], received: at(1) }), 7n)
