@@ -46,8 +46,8 @@ export const userEraser = defineConsumer({
 })
 
 /**
- * Notes the places of the facts. A fact that was published twice has the later place, which consumers also pass. Without the
- * note in the transaction that empties the outbox, a crash would lose the place.
+ * Notes the places of the facts. A fact that was published twice has the later place, which consumers also pass, until a consumer names
+ * the first one (`noteFences`). Without the note in the transaction that empties the outbox, a crash would lose the place.
  */
 function noteFacts(published: Parameters<NotePublished>[0]): ReturnType<NotePublished> {
   const facts = published.flatMap(({ row, partition, offset }) => {

@@ -39,8 +39,11 @@ export function partitionOf(userId: string): number {
   return partitionForKey(userId, PARTITIONS)
 }
 
-/** Starts a server that answers like the consumers. `isPassed` decides whether they have folded the erasures. */
-export async function startConsumers(isPassed: () => boolean) {
+/**
+ * Starts a server that answers like the consumers. `isPassed` decides whether they have folded the erasures, and `fenceOffset` is the
+ * place of the fences.
+ */
+export async function startConsumers(isPassed: () => boolean, fenceOffset: string | null = null) {
   const asked: { readonly userId: string; readonly offset: string }[] = []
   const questions: (readonly string[])[] = []
   const server = createInternalServer({
@@ -51,7 +54,8 @@ export async function startConsumers(isPassed: () => boolean) {
       readErasedUsers: async ({ users }) => {
         asked.push(...users)
         questions.push(users.map(({ userId }) => userId))
-        return { users: users.map(({ userId }) => ({ userId, isPassed: isPassed(), rows: isPassed() ? 2 : 0 })) }
+        const [rows, place] = isPassed() ? [2, fenceOffset] : [0, null]
+        return { users: users.map(({ userId }) => ({ userId, isPassed: isPassed(), rows, fenceOffset: place })) }
       },
     }),
     isLive: () => ({ status: 'available' }),

@@ -106,6 +106,8 @@ export async function givenErasures({ segmentMs = 60_000 }: { readonly segmentMs
 
 interface WorkOptions {
   readonly arePassed?: () => boolean
+  /** The place of the fences that the consumers have folded. Default: they do not name it. */
+  readonly fenceOffset?: string
   readonly owns?: () => boolean
   readonly redisUrl?: string
   /** Delays the question for the users to look for. */
@@ -119,6 +121,7 @@ export async function startWork(
   { parts, topic }: Pick<Awaited<ReturnType<typeof givenErasures>>, 'parts' | 'topic'>,
   {
     arePassed = () => true,
+    fenceOffset,
     owns = () => true,
     redisUrl = inject('redisUrl'),
     slowScansMs = 0,
@@ -126,7 +129,7 @@ export async function startWork(
   }: WorkOptions = {},
 ) {
   const asked = { owner: 0, marks: 0, statements: [] as string[] }
-  const consumers = await startConsumers(arePassed)
+  const consumers = await startConsumers(arePassed, fenceOffset)
   const urls = [consumers.url] as const
   const db = counting(parts.db, async (statement) => {
     asked.statements.push(statement.sql)

@@ -55,12 +55,9 @@ const readLetters = (db: Db) =>
     sql`SELECT "offset"::int, state, reason, convert_from(value, 'UTF8') AS value, headers FROM dead_letters ORDER BY "offset"`,
   )
 
-async function readErased(db: Db, offset: number) {
+async function readErased(db: Db, offset: number, erasureId: string = randomUUID()) {
   const { readErasedUsers } = answerErasedUsers({ name: 'visits', topic: 'user-events' }, db)
-  const answer = await readErasedUsers(
-    { users: [{ ...ADA, erasureId: randomUUID(), offset: String(offset) }] },
-    undefined as never,
-  )
+  const answer = await readErasedUsers({ users: [{ ...ADA, erasureId, offset: String(offset) }] }, undefined as never)
   return typeof answer === 'object' ? answer.users[0] : answer
 }
 
@@ -201,14 +198,28 @@ describe('the answer about erased users', () => {
     const fence = userErased({ received: REQUESTED })
     const records = recordsOf(eventTracked(), fence, eventTracked({ userName: 'bob' }), fence)
     await foldWhole(fold, records.slice(0, 1))
-    expect(await readErased(db, 1)).toEqual({ userId: ADA.userId, isPassed: false, rows: 0 })
+    expect(await readErased(db, 1)).toEqual({ userId: ADA.userId, isPassed: false, rows: 0, fenceOffset: null })
     await fold.fold(batchOf(records, 1, 3))
-    expect(await readErased(db, 1)).toEqual({ userId: ADA.userId, isPassed: true, rows: 1 })
+    expect(await readErased(db, 1)).toEqual({ userId: ADA.userId, isPassed: true, rows: 1, fenceOffset: null })
     expect(await readErased(db, 3)).toMatchObject({ isPassed: false })
     await foldWhole(fold, records)
     expect(await readErased(db, 3)).toMatchObject({ isPassed: true, rows: 1 })
     await db.$executeRaw(sql`INSERT INTO user_keys VALUES (${ADA.userId}::uuid, ${keyAt(REQUESTED)}::uuid, 'again', 0)`)
     expect(await readErased(db, 1)).toMatchObject({ isPassed: false })
+  })
+
+  it('names the place of the first copy, until the user is erased again', async () => {
+    const { db, fold } = await givenFold()
+    const [first, second] = [userErased({ received: REQUESTED }), userErased({ received: REQUESTED })]
+    const records = recordsOf(eventTracked(), first, first, second)
+    await foldWhole(fold, records.slice(0, 1))
+    expect(await readErased(db, 2, first.erasureId)).toMatchObject({ fenceOffset: null })
+    await foldWhole(fold, records.slice(0, 3))
+    expect(await readErased(db, 2, first.erasureId)).toMatchObject({ isPassed: true, fenceOffset: '1' })
+    expect(await readErased(db, 3, second.erasureId)).toMatchObject({ fenceOffset: null })
+    await foldWhole(fold, records)
+    expect(await readErased(db, 2, first.erasureId)).toMatchObject({ isPassed: true, fenceOffset: null })
+    expect(await readErased(db, 3, second.erasureId)).toMatchObject({ fenceOffset: '3' })
   })
 
   it('says that an erasure which is a dead letter is not passed', async () => {

@@ -6,6 +6,8 @@ import { type CallTable, defineCall } from './define-call.ts'
 /** Maximum number of users in one question. */
 export const MAX_ERASED_USERS_ASKED = 1_000
 
+const Offset = z.string().regex(/^\d{1,18}$/)
+
 /**
  * An erased user, the erasure, and the offset of the `UserErased` in the user's partition. Offsets have 64 bits and travel as strings.
  * Consumers of `form-events` find the `QueueErased` of the erasure by its id.
@@ -14,7 +16,7 @@ const ErasedUserQuery = z.object({
   ...projectFields,
   userId: Uuid,
   erasureId: Uuid,
-  offset: z.string().regex(/^\d{1,18}$/),
+  offset: Offset,
 })
 
 /** Served by every consumer. */
@@ -32,6 +34,8 @@ export const erasedUserCalls = {
           isPassed: z.boolean(),
           /** The number of rows that the last erasure of the user has deleted; 0 before it is folded. */
           rows: z.number().int(),
+          /** The offset of the `UserErased` that counts, if the last erasure of the user is this one. Otherwise it is unknown. */
+          fenceOffset: Offset.nullable().default(null),
         }),
       ),
     }),

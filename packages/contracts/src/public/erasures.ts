@@ -80,7 +80,7 @@ export const ErasureReceipt = z.strictObject({
         .string()
         .regex(/^\d{1,19}$/)
         .describe(
-          'The offset of that fact, or of its second copy after a crash. A string, because offsets have 64 bits.',
+          'The offset of that fact: of its first copy, unless the user was erased again meanwhile. A string, because offsets have 64 bits.',
         ),
       keyCount: count.describe('The number of destroyed keys.'),
       keys: z

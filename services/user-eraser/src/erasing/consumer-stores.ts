@@ -5,7 +5,9 @@ import type { WorkConfig } from '../config.ts'
 import {
   haveFinished,
   isNews,
+  noteFences,
   noteProgress,
+  type NotedFence,
   type PendingErasure,
   readPending,
   type StoreProgress,
@@ -56,28 +58,44 @@ function createConsumerStore({ db, store, calls, now }: ConsumerStoreParts): () 
   return async () => {
     const { erasureIds, hasMore } = await turns.next(db, waitsForThis)
     const pending = await readPending(db, store, erasureIds)
-    const progress = await readProgress(pending)
+    const { progress, fences } = await readProgress(pending)
+    // All consumers name the same places. Only one notes them, because concurrent updates could deadlock.
+    if (store === 'user-projector') await noteFences(db, fences)
     const news = progress.filter((one, at) => isNews(pending[at], one))
     await noteProgress(db, store, news, now())
     return hasMore && news.some(({ isFinished }) => isFinished)
   }
 
-  async function readProgress(pending: readonly PendingErasure[]): Promise<readonly StoreProgress[]> {
-    if (pending.length === 0) return []
+  async function readProgress(
+    pending: readonly PendingErasure[],
+  ): Promise<{ readonly progress: readonly StoreProgress[]; readonly fences: readonly NotedFence[] }> {
+    if (pending.length === 0) return { progress: [], fences: [] }
     const asked = pending.flatMap(({ organization, project, erasureId, users }) =>
       users.map(({ userId, offset }) => ({ organization, project, userId, erasureId, offset })),
     )
     const answered = await calls.readErasedUsers({ users: asked })
     if (answered.outcome !== 'answered') {
       const because = `${store} does not answer. It may be stopped.`
-      return pending.map(({ erasureId, rows }) => ({ erasureId, rows: Number(rows), isFinished: false, because }))
+      const progress = pending.map(({ erasureId, rows }) => ({
+        erasureId,
+        rows: Number(rows),
+        isFinished: false,
+        because,
+      }))
+      return { progress, fences: [] }
     }
+    const fences = answered.answer.users.flatMap(({ userId, fenceOffset }, at) => {
+      const noted = asked[at]
+      if (!noted || fenceOffset === null || fenceOffset === noted.offset) return []
+      return [{ erasureId: noted.erasureId, userId, offset: fenceOffset }]
+    })
     let from = 0
-    return pending.map(({ erasureId, users }) => {
+    const progress = pending.map(({ erasureId, users }) => {
       const own = answered.answer.users.slice(from, from + users.length)
       from += users.length
       const rows = own.reduce((sum, user) => sum + user.rows, 0)
       return { erasureId, rows, isFinished: own.length === users.length && own.every(({ isPassed }) => isPassed) }
     })
+    return { progress, fences }
   }
 }

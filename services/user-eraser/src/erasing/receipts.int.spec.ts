@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ERASURE_STORES } from '@nextvisit/contracts'
+import { ERASURE_STORES, type ErasureCompleted } from '@nextvisit/contracts'
 import { sql } from '@nextvisit/database'
 import { startOwnRedis } from '@nextvisit/testing/own-parts'
 import { Redis } from 'ioredis'
@@ -38,6 +38,21 @@ describe('the receipts', { timeout: 60_000 }, () => {
     await finishStore(erasureId, 'user-keys')
     await expect.poll(receipts, PATIENT).toBe(1)
     expect(await client.exists(marker)).toBe(0)
+  })
+
+  it('name the fact that counts, although the eraser has noted the place of its second copy', async () => {
+    const given = await givenErasures()
+    const erasureId = await given.givenErasure(randomUUID())
+    await startWork(given, { fenceOffset: '5' })
+    await expect.poll(() => given.readStores(erasureId), PATIENT).toMatchObject({ redis: 'complete' })
+    await given.finishStore(erasureId, 'user-keys')
+    const queued = async () => {
+      const [row] = await given.db.$queryRaw<{ value: string }[]>(
+        sql`SELECT value FROM outbox WHERE key = ${erasureId}`,
+      )
+      return row && JSON.parse((JSON.parse(row.value) as ErasureCompleted).receipt)
+    }
+    await expect.poll(queued, PATIENT).toMatchObject({ users: [{ offset: '5' }] })
   })
 
   it('wait for Redis, which the status names', async () => {

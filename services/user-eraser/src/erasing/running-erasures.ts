@@ -90,6 +90,28 @@ export async function noteProgress(
       WHERE known.finished_at IS NULL`)
 }
 
+/** The place of the `UserErased` that counts, in the partition of its user. */
+export interface NotedFence {
+  readonly erasureId: string
+  readonly userId: string
+  readonly offset: string
+}
+
+/**
+ * Notes the places of facts that were published twice. The eraser has noted the last copy, and consumers have folded the first one. Later
+ * questions may name either.
+ */
+export async function noteFences(db: Db, fences: readonly NotedFence[]): Promise<void> {
+  if (fences.length === 0) return
+  await db.$executeRaw(sql`
+    UPDATE erasure_facts AS fact SET "offset" = fence."offset"
+    FROM unnest(
+      ${fences.map(({ erasureId }) => erasureId)}::uuid[], ${fences.map(({ userId }) => userId)}::uuid[],
+      ${fences.map(({ offset }) => offset)}::bigint[]
+    ) AS fence (erasure_id, user_id, "offset")
+    WHERE (fact.erasure_id, fact.user_id) = (fence.erasure_id, fence.user_id) AND fence."offset" < fact."offset"`)
+}
+
 /** Returns a statement that makes a finished store unfinished again. */
 export function reopenStore(erasureId: string, store: ErasureStoreName, because: string): Sql {
   return sql`UPDATE erasure_stores SET finished_at = NULL, because = ${because}
