@@ -10,6 +10,7 @@ import { personalDataCalls } from './personal-data.ts'
 import { traitRegistryCalls } from './trait-registry.ts'
 import { userEraserCalls } from './user-eraser.ts'
 import { userProjectorCalls } from './user-projector.ts'
+import { webhookDispatcherCalls } from './webhook-dispatcher.ts'
 
 /** Answered by every consumer, in addition to its own calls. */
 export const consumerCalls = {
@@ -28,6 +29,7 @@ export const CALLS = {
   'form-trigger-evaluator': formTriggerEvaluatorCalls,
   'answer-collector': answerCollectorCalls,
   'user-eraser': userEraserCalls,
+  'webhook-dispatcher': webhookDispatcherCalls,
 } satisfies Readonly<Record<string, CallTable>>
 
 /** A service with internal calls. */

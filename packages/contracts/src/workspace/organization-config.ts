@@ -5,6 +5,7 @@ import { mapLimits, NAME_CAPS } from './plan-limits.ts'
 import { AnswerCondition, FormContentRef } from './content-shape.ts'
 import { FormContent } from './form-content.ts'
 import { Condition, COUNT_TOO_HIGH, MAX_COUNT, PropertyCondition } from './condition.ts'
+import { MAX_WEBHOOKS, Webhook, WebhookInFile } from './webhook.ts'
 
 const anyInstant = z.iso.datetime({ offset: true, error: 'must be an instant such as 2026-01-01T00:00:00Z' })
 
@@ -181,6 +182,7 @@ export const ProjectConfig = z.strictObject({
   ...projectCommon,
   signingSecret: z.string().optional(),
   keys: z.array(KeyEntry).default([]),
+  webhooks: z.array(Webhook).max(MAX_WEBHOOKS).default([]),
 })
 export type ProjectConfig = z.infer<typeof ProjectConfig>
 
@@ -200,6 +202,7 @@ const ProjectInFile = z.strictObject({
     .optional(),
   keys: z.array(KeyInFile).default([]),
   forms: z.array(FormInFile).default([]),
+  webhooks: z.array(WebhookInFile).max(MAX_WEBHOOKS).default([]),
 })
 const OrganizationInFile = z.strictObject({
   id: SlugId,

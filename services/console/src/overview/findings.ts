@@ -79,6 +79,7 @@ const WITHOUT: Readonly<Record<ServiceName, string>> = {
   metering: 'Limits are not enforced: requests are admitted unchecked.',
   'form-trigger-evaluator': 'No form is queued or shown until it is back.',
   'user-eraser': 'Erasures of users wait until it is back.',
+  'webhook-dispatcher': 'No webhook is sent until it is back; none is lost.',
 }
 
 function silenceOf({ service, processes, answering, silentProcesses, isConsumer }: ServiceReading): readonly Finding[] {

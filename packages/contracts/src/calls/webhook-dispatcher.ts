@@ -1,0 +1,125 @@
+import { z } from 'zod'
+import { Instant, SlugId, Uuid } from '../primitives.ts'
+import {
+  DeliveryStatus,
+  WebhookDeliveries,
+  WebhookDeliveryBegun,
+  WebhookDeliveryDetail,
+  WebhookEndpoints,
+  WebhookReplayBegun,
+  WebhookReplayBody,
+  WebhookRetried,
+  WebhookRetryBody,
+} from '../public/webhooks.ts'
+import { WebhookEvent } from '../workspace/webhook.ts'
+import { projectFields } from './call-fields.ts'
+import { type CallTable, defineCall, Done } from './define-call.ts'
+
+/** Maximum number of deliveries in one answer. */
+export const MAX_DELIVERIES_ASKED = 1_000
+
+const endpointFields = { ...projectFields, endpointId: SlugId }
+
+const EndpointsQuery = z.object(projectFields)
+export type EndpointsQuery = z.infer<typeof EndpointsQuery>
+
+/** An endpoint of any project that is disabled although the workspace file enables it, or that fails. */
+const UnhealthyEndpoint = z.object({
+  ...endpointFields,
+  because: z.string().optional(),
+  disabledAt: Instant.optional(),
+  failingSince: Instant.optional(),
+  oldestPendingAt: Instant.optional(),
+})
+export type UnhealthyEndpoint = z.infer<typeof UnhealthyEndpoint>
+
+const DeliveriesQuery = z.object({
+  ...endpointFields,
+  status: DeliveryStatus.optional(),
+  userId: Uuid.optional(),
+  limit: z.number().int().min(1).max(MAX_DELIVERIES_ASKED),
+  /** `next` of the previous page. */
+  after: z.string().max(100).optional(),
+})
+export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>
+
+const DeliveryQuery = z.object({ ...endpointFields, deliveryId: Uuid })
+export type DeliveryQuery = z.infer<typeof DeliveryQuery>
+
+const ReplayCommand = z.object({ ...endpointFields, ...WebhookReplayBody.shape })
+export type ReplayCommand = z.infer<typeof ReplayCommand>
+
+const RetryCommand = z.object({ ...endpointFields, ...WebhookRetryBody.shape })
+export type RetryCommand = z.infer<typeof RetryCommand>
+
+const EndpointCommand = z.object(endpointFields)
+export type EndpointCommand = z.infer<typeof EndpointCommand>
+
+/** Why a command has no effect. */
+export const DISABLED_IN_FILE = 'disabled in the workspace file' as const
+
+const ListenQuery = z.object({
+  ...projectFields,
+  /** Absent: all. */
+  events: z.array(WebhookEvent).optional(),
+  /** A listener that the caller has chosen. It is forgotten 30 s after its last question. */
+  listenerId: Uuid,
+  /** The secret that signs what the listener hears. */
+  secret: z.string().max(100),
+})
+export type ListenQuery = z.infer<typeof ListenQuery>
+/** A signed delivery, as it would be sent. */
+const HeardDelivery = z.object({ headers: z.record(z.string(), z.string()), body: z.string() })
+export type HeardDelivery = z.infer<typeof HeardDelivery>
+const ListenAnswer = z.object({
+  deliveries: z.array(HeardDelivery),
+  /** Deliveries that came while nobody asked, and did not fit. */
+  missed: z.number().int(),
+})
+export type ListenAnswer = z.infer<typeof ListenAnswer>
+
+/** Not found: the project has no endpoint with this id, or the endpoint no such delivery. */
+export const webhookDispatcherCalls = {
+  /** Reads the endpoints of a project, in the order of the workspace file. */
+  readEndpoints: defineCall({ path: '/internal/webhooks/read', question: EndpointsQuery, answer: WebhookEndpoints }),
+  /** Reads the endpoints of all projects that need attention: at most 1,000. */
+  readUnhealthyEndpoints: defineCall({
+    path: '/internal/webhooks/unhealthy/read',
+    question: z.object({}),
+    answer: z.object({ endpoints: z.array(UnhealthyEndpoint) }),
+  }),
+  readDeliveries: defineCall({
+    path: '/internal/webhooks/deliveries/list',
+    question: DeliveriesQuery,
+    answer: WebhookDeliveries,
+  }),
+  readDelivery: defineCall({
+    path: '/internal/webhooks/deliveries/read',
+    question: DeliveryQuery,
+    answer: WebhookDeliveryDetail,
+  }),
+  /** Begins a replay. */
+  replay: defineCall({ path: '/internal/webhooks/replay', question: ReplayCommand, answer: WebhookReplayBegun }),
+  /** Sends an ended delivery again, and a pending one now. */
+  retryDelivery: defineCall({
+    path: '/internal/webhooks/deliveries/retry',
+    question: DeliveryQuery,
+    answer: WebhookDeliveryBegun,
+  }),
+  /** Sends failed deliveries again. */
+  retryFailed: defineCall({ path: '/internal/webhooks/retry', question: RetryCommand, answer: WebhookRetried }),
+  /** Sends one request of the type `webhook.test`, once, also to a disabled endpoint. */
+  testEndpoint: defineCall({
+    path: '/internal/webhooks/test',
+    question: EndpointCommand,
+    answer: WebhookDeliveryBegun,
+  }),
+  /** Enables an endpoint that a 410 or five days of failures have disabled. No effect on an enabled one. */
+  enableEndpoint: defineCall({
+    path: '/internal/webhooks/enable',
+    question: EndpointCommand,
+    answer: z.union([Done, z.literal(DISABLED_IN_FILE)]),
+  }),
+  /** Waits up to some seconds for deliveries to a listener. The first question begins the listening. */
+  listen: defineCall({ path: '/internal/webhooks/listen', question: ListenQuery, answer: ListenAnswer }),
+} satisfies CallTable

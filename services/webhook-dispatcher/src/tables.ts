@@ -1,0 +1,9 @@
+import { defineTable } from '@nextvisit/database'
+import { Attempt, Delivery, Endpoint, Position, Replay, Turn } from '../generated/tables.ts'
+
+export const endpoints = defineTable(...Endpoint)
+export const positions = defineTable(...Position)
+export const replays = defineTable(...Replay)
+export const deliveries = defineTable(...Delivery)
+export const turns = defineTable(...Turn)
+export const attempts = defineTable(...Attempt)
