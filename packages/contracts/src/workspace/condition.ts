@@ -16,7 +16,7 @@ export const MAX_PROPERTY_COUNTS_OF_AN_EVENT = 10
 /** Before its first use: schemas are built while the module loads. */
 const branchesOfTrees = new WeakMap<z.ZodType, readonly z.ZodType[]>()
 
-const scalar = z.union([z.string(), z.number(), z.boolean()])
+const scalar = z.union([z.string(), z.number(), z.boolean()], 'must be a text, a finite number, true or false')
 const dateOperand = z.union(
   [z.iso.datetime({ offset: true }), z.string().regex(/^-\d{1,6}[smhd]$/)],
   'must be an ISO instant or an age such as -30d',

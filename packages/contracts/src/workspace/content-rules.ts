@@ -87,7 +87,8 @@ function placed(text: ContentText | undefined, path: Path): readonly PlacedText[
   return text === undefined ? [] : [{ text, path }]
 }
 
-function languageFaults(languages: readonly string[], text: ContentText, path: Path): readonly ContentFault[] {
+/** Checks that a map of texts has exactly the languages of its form. A text for all languages has no faults. */
+export function languageFaults(languages: readonly string[], text: ContentText, path: Path): readonly ContentFault[] {
   if (typeof text === 'string') return []
   const missing = languages.filter((language) => !Object.hasOwn(text, language))
   return [
@@ -182,22 +183,34 @@ function operatorFaults(
     const place = [...path, name]
     if (!known.includes(name))
       return [{ path: place, message: `cannot apply to ${id} (${type}): use ${known.join(', ')}` }]
-    return name === 'exists' ? [] : operandFaults(operand, element, place)
+    return name === 'exists' ? [] : operandFaults(operand, element, place, EQUALITIES.has(name))
   })
 }
+
+/** The operators that an answer must equal an operand of. */
+const EQUALITIES: ReadonlySet<string> = new Set(['is', 'isNot', 'in', 'notIn'])
 
 function operandFaults(
   operand: string | number | boolean | readonly unknown[],
   element: ContentElement,
   path: Path,
+  isEquality: boolean,
 ): readonly ContentFault[] {
   if (typeof operand === 'object')
-    return operand.flatMap((item, nth) => operandFaults(item as string, element, [...path, nth]))
+    return operand.flatMap((item, nth) => operandFaults(item as string, element, [...path, nth], isEquality))
   const [type, noun] = COMPARED[element.type]
-  if (typeof operand !== type)
-    return [{ path, message: `must be ${noun}, as the answers to ${element.id} (${element.type})` }]
+  const asAnswers = `as the answers to ${element.id} (${element.type})`
+  if (typeof operand !== type) return [{ path, message: `must be ${noun}, ${asAnswers}` }]
+  const [min, max] = scaleOf(element)
+  if (typeof operand === 'number' && (operand < min || operand > max || (isEquality && !Number.isInteger(operand)))) {
+    return [{ path, message: `must be a ${isEquality ? 'whole ' : ''}number from ${min} to ${max}, ${asAnswers}` }]
+  }
   if (!('options' in element) || element.options.some(({ id }) => id === operand)) return []
   return [{ path, message: `${element.id} has no option ${operand}` }]
+}
+
+function scaleOf(element: ContentElement): readonly [min: number, max: number] {
+  return element.type === 'rating' ? [1, element.scale] : [0, 10]
 }
 
 /** Reports the elements that are shown depending on themselves, each cycle once. */

@@ -33,8 +33,16 @@ const OptionId = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be 1 to 63
 const HttpsUrl = z
   .string()
   .refine(
-    (url) => /^https:\/\/\S+$/.test(url) && URL.canParse(url) && !isLongerThan(url, MAX_URL_CHARACTERS),
-    `must be a URL that begins with https://, of at most ${MAX_URL_CHARACTERS} characters`,
+    (url) => /^https:\/\/[^\s/\\?#]\S*$/.test(url) && URL.canParse(url) && !isLongerThan(url, MAX_URL_CHARACTERS),
+    {
+      message: `must be a URL that begins with https:// and a host, of at most ${MAX_URL_CHARACTERS} characters`,
+      abort: true,
+    },
+  )
+  // A user name may look like the host, and pages would get a password.
+  .refine(
+    (url) => !/^https:\/\/[^/\\?#]*@/.test(url),
+    'has a user name or password before the host: write https://example.com, not https://name:password@example.com',
   )
 
 /** A condition on the answer to an element of the same form (forms.md, Content). */

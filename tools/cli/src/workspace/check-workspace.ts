@@ -3,6 +3,7 @@ import { eventSlug, isReservedEventName } from '@nextvisit/domain'
 import type { Fault } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
 import { checkAnswers } from './check-answers.ts'
+import { checkContent } from './check-content.ts'
 import { checkPropertyCounts } from './check-property-counts.ts'
 import { checkSegments, leaves } from './check-segments.ts'
 
@@ -57,6 +58,7 @@ function checkForm(form: YamlNode): readonly Fault[] {
     ...items(form, 'triggers').flatMap((trigger) => checkEventName(trigger, 'event')),
     ...checkLifetime(form),
     ...checkEventNames(member(form, 'audience')),
+    ...checkContent(form),
   ]
 }
 

@@ -31,6 +31,7 @@ function faultsOf(text: string): readonly string[] {
 }
 
 const SCORE = '{ id: score, type: nps }'
+const STARS = '{ id: stars, type: rating, scale: 4 }'
 const PLAN = '{ id: plan, type: choice, options: [{ id: monthly, label: Monthly }, { id: yearly, label: Yearly }] }'
 
 describe('the content of a form in a workspace file', () => {
@@ -158,6 +159,21 @@ describe('the content of a form in a workspace file', () => {
       withElements('{ id: a, type: link, label: A, url: "javascript:alert(1)" }'),
       '9 elements[0].url: must be a URL that begins with https://',
     ],
+    [
+      'a link with a password',
+      withElements('{ id: a, type: link, label: A, url: "https://user:pw@example.com" }'),
+      '9 elements[0].url: has a user name or password before the host: write https://example.com, not',
+    ],
+    [
+      'a link whose user name looks like a host',
+      withElements('{ id: a, type: link, label: A, url: "https://shop.example@evil.example/" }'),
+      '9 elements[0].url: has a user name or password before the host',
+    ],
+    [
+      'a link without a host',
+      withElements('{ id: a, type: link, label: A, url: "https:///example.com" }'),
+      '9 elements[0].url: must be a URL that begins with https:// and a host',
+    ],
     ['a scale of 11', withElements('{ id: a, type: rating, scale: 11 }'), '9 elements[0].scale: must be at most 10'],
     [
       'a condition on an unknown element',
@@ -202,6 +218,26 @@ describe('the content of a form in a workspace file', () => {
       '10 elements[1].showIf.in[1]: must be a number, as the answers to score (nps)',
     ],
     [
+      'a comparison with a value off the scale',
+      withElements(SCORE, '{ id: b, type: text, showIf: { answer: score, is: 11 } }'),
+      '10 elements[1].showIf.is: must be a whole number from 0 to 10, as the answers to score (nps)',
+    ],
+    [
+      'a comparison with a fraction',
+      withElements(STARS, '{ id: b, type: text, showIf: { answer: stars, in: [1, 2.5] } }'),
+      '10 elements[1].showIf.in[1]: must be a whole number from 1 to 4, as the answers to stars (rating)',
+    ],
+    [
+      'a limit off the scale',
+      withElements(STARS, '{ id: b, type: text, showIf: { answer: stars, atMost: 0 } }'),
+      '10 elements[1].showIf.atMost: must be a number from 1 to 4, as the answers to stars (rating)',
+    ],
+    [
+      'a comparison with infinity',
+      withElements(SCORE, '{ id: b, type: text, showIf: { answer: score, is: .inf } }'),
+      '10 elements[1].showIf.is: must be a text, a finite number, true or false',
+    ],
+    [
       'an unknown option',
       withElements(PLAN, '{ id: b, type: nps, showIf: { answer: plan, in: [weekly, yearly] } }'),
       '10 elements[1].showIf.in[0]: plan has no option weekly',
@@ -230,6 +266,33 @@ describe('the content of a form in a workspace file', () => {
     expect(faultsOf(text)).toEqual([expect.stringContaining(fault)])
   })
 
+  it.each<[string, string, readonly string[]]>([
+    [
+      'a missing language',
+      withElements('{ id: a, type: nps, label: { en: A } }', '{ id: b, type: slider }').replace(
+        'elements:',
+        'languages: [en, de]\n              elements:',
+      ),
+      ['10 elements[0].label: lacks the text in de', expect.stringMatching(/^11 elements\[1\]\.type: must be one of/)],
+    ],
+    [
+      'a language that its list lacks',
+      withElements('{ id: a, type: choice, options: [{ id: x, label: { en: X, de: X } }] }', '{ id: b }'),
+      ['9 elements[0].options[0].label.de: is not in languages (en)', '10 elements[1].type: is missing'],
+    ],
+    [
+      'a language named __proto__',
+      withElements('{ id: a, type: nps, label: { en: A, __proto__: B } }'),
+      ['9 elements[0].label.__proto__: is not in languages (en)'],
+    ],
+  ])('is refused with %s, beside other faults', (_what, text, faults) => {
+    expect(faultsOf(text)).toEqual(faults)
+  })
+
+  it('is not empty', () => {
+    expect(faultsOf(withContent())).toEqual(['7 : is empty: indent its elements below it, or remove it'])
+  })
+
   it('is refused at once with very many elements that depend on each other', () => {
     const elements = Array.from(
       { length: 20_000 },
@@ -253,6 +316,8 @@ describe('the content of a form in a workspace file', () => {
       '{ id: contact, type: consent, label: A }',
       '{ id: mail, type: text, showIf: { all: [{ answer: contact, is: true }, { answer: uses, contains: x }] } }',
       '{ id: more, type: text, showIf: { any: [{ answer: plan, is: yearly }, { answer: mail, startsWith: a }] } }',
+      SCORE,
+      '{ id: why, type: text, showIf: { any: [{ answer: score, in: [0, 10] }, { answer: score, lessThan: 6.5 }] } }',
     )
     expect(faultsOf(text)).toEqual([])
   })
