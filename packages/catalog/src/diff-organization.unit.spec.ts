@@ -3,7 +3,7 @@ import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { changeLine, diffOrganization } from './diff-organization.ts'
-import { encryptSigningSecret } from './signing-secret.ts'
+import { encryptSigningSecret } from './catalog-secret.ts'
 
 function acme(special: object = {}, project: object = {}): OrganizationConfig {
   return OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', ...project }], ...special })

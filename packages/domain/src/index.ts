@@ -98,3 +98,4 @@ export { toTraitOperations, TRAIT_OPERATORS, type TraitChange, traitChangesOf } 
 export * from './users/answer-state.ts'
 export { applyEvent, applyIdentify, applySdkContact, applyVisit, type User } from './users/user.ts'
 export { EMPTY_PROFILE, formatChangedTraits, parseTraits, type Profile } from './traits/profile.ts'
+export * from './webhooks/webhook-secret.ts'
