@@ -98,4 +98,14 @@ export { toTraitOperations, TRAIT_OPERATORS, type TraitChange, traitChangesOf } 
 export * from './users/answer-state.ts'
 export { applyEvent, applyIdentify, applySdkContact, applyVisit, type User } from './users/user.ts'
 export { EMPTY_PROFILE, formatChangedTraits, parseTraits, type Profile } from './traits/profile.ts'
+export { type DeliveryStream, deliveryIdOf, LIVE_STREAM } from './webhooks/delivery-id.ts'
+export {
+  type Captured,
+  type CapturedMember,
+  capturedMembersOf,
+  type ThinPayload,
+  thinPayloadOf,
+  webhookEventOf,
+  withCaptured,
+} from './webhooks/webhook-payload.ts'
 export * from './webhooks/webhook-secret.ts'
