@@ -5,7 +5,7 @@ import type { ProjectPolicy } from '@nextvisit/domain'
 export interface CatalogProject extends ProjectPolicy {
   /** Revision of the organization's record. */
   readonly revision: number
-  /** Its forms, contents, segments and keys that this process does not understand. */
+  /** Its forms, contents, segments, keys and webhooks that this process does not understand. */
   readonly notUnderstood: readonly NotUnderstood[]
 }
 
@@ -21,7 +21,7 @@ export interface CatalogProblem {
   readonly revision: number | null
   /** The revision in use. Less than `revision`: only the keys of the latest record are used. 0: none. */
   readonly usedRevision: number
-  /** The reason why it cannot be read, or the forms, contents, segments and keys that are not understood. */
+  /** The reason why it cannot be read, or the forms, contents, segments, keys and webhooks that are not understood. */
   readonly reason: string
   /** Present if the latest record may be in an undecodable batch of the log. The next record ends the problem. */
   readonly isUndecodable?: true

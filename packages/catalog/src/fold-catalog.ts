@@ -98,7 +98,7 @@ export function nextRevision({ organizations, undecodable }: CatalogState, organ
   return undecodable.reduce((sum, { records }) => sum + records, 0) + 1
 }
 
-/** Forms, contents, segments and keys that a problem names: it is logged, and shown in lists. */
+/** Forms, contents, segments, keys and webhooks that a problem names: it is logged, and shown in lists. */
 const MAX_NAMED = 20
 
 type Content = Omit<HeldOrganization, 'projects' | 'undecodableRecords'> & {

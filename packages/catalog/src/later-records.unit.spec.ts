@@ -4,6 +4,7 @@ import { OrganizationConfig } from '@nextvisit/contracts'
 import { compileForms, compileSegments } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
 import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
+import { isWebhookRemoved } from './is-webhook-removed.ts'
 import { readCatalogRecord } from './read-catalog-record.ts'
 
 const SAMPLES = path.join(import.meta.dirname, '../test/later-records')
@@ -47,7 +48,7 @@ describe('a record of a later version', () => {
   const ALL_HOLDS = { revision: 7, config: { requireUserSignature: true } }
 
   it('has a sample for each of these specs', () => {
-    expect(readdirSync(SAMPLES)).toHaveLength(11)
+    expect(readdirSync(SAMPLES)).toHaveLength(12)
   })
 
   it('with unknown settings is used', () => {
@@ -91,6 +92,17 @@ describe('a record of a later version', () => {
     const { shop, isValid } = foldSample('limited-key')
     expect(shop).toMatchObject({ ...ALL_HOLDS, notUnderstood: [{ kind: 'key', id: 'web' }] })
     expect([isValid(BACKEND), isValid(WEB)]).toEqual([true, false])
+  })
+
+  it('with a webhook of more members or events is used without it, and never takes it for removed', () => {
+    const lookups = foldSample('new-webhook')
+    const { shop, isValid } = lookups
+    expect(shop).toMatchObject({ ...ALL_HOLDS, config: { webhooks: [{ id: 'crm' }] } })
+    expect(shop?.notUnderstood.map(({ kind, id }) => `${kind} ${id}`)).toEqual(['webhook bi', 'webhook news'])
+    expect([isValid(BACKEND), isValid(WEB)]).toEqual([true, true])
+    const isRemoved = (endpointId: string) =>
+      isWebhookRemoved(lookups, { organization: 'acme', project: 'shop', endpointId })
+    expect(['crm', 'bi', 'news', 'gone'].map(isRemoved)).toEqual([false, false, false, true])
   })
 
   it.each(['setting-of-another-shape', 'newer-schema-version', 'another-type'])(

@@ -18,12 +18,13 @@ import {
   SegmentComSettings,
   SlugSwitch,
 } from './organization-config.ts'
+import { Webhook } from './webhook.ts'
 
-/** A form, a form's content, a segment or key that this version does not understand, because a later version wrote it. */
+/** A form, a form's content, a segment, key or webhook that this version does not understand, because a later version wrote it. */
 export interface NotUnderstood {
   readonly project: string
-  readonly kind: 'form' | 'segment' | 'key' | 'content'
-  /** The id of the form (also of a content) or segment, or the name of the key. `?`: it cannot be read. */
+  readonly kind: 'form' | 'segment' | 'key' | 'content' | 'webhook'
+  /** The id of the form (also of a content), segment or webhook, or the name of the key. `?`: it cannot be read. */
   readonly id: string
   readonly reason: string
 }
@@ -45,7 +46,7 @@ const ReadSwitches = z.array(z.object(SlugSwitch.shape)).default([])
 const isKnownField = (field: string): field is (typeof KNOWN_FIELDS)[number] =>
   (KNOWN_FIELDS as readonly string[]).includes(field)
 
-/** Reads a `ProjectConfig` and drops unknown members. Forms, segments and keys are read one by one. */
+/** Reads a `ProjectConfig` and drops unknown members. Forms, segments, keys and webhooks are read one by one. */
 const ReadProject = z.object({
   ...ProjectConfig.shape,
   allowedFields: z
@@ -60,6 +61,7 @@ const ReadProject = z.object({
   segments: unknowns,
   forms: unknowns,
   keys: unknowns,
+  webhooks: unknowns,
 })
 type ReadProject = z.infer<typeof ReadProject>
 
@@ -71,9 +73,9 @@ const ReadOrganization = z.object({
 
 /**
  * Reads the configuration in a record of the catalog, as far as this version understands it (decision 0012). Unknown
- * members of settings are ignored. In a form, segment or key such a member could change the meaning, so the whole entry is
- * not understood: the form is never queued, the segment has no members, the key is refused. `unreadable`: a setting has
- * another shape. Never throws for data, and takes time in proportion to it.
+ * members of settings are ignored. In a form, segment, key or webhook such a member could change the meaning, so the whole
+ * entry is not understood: the form is never queued, the segment has no members, the key is refused, the webhook waits.
+ * `unreadable`: a setting has another shape. Never throws for data, and takes time in proportion to it.
  */
 export function readOrganizationConfig(json: unknown): ConfigReading {
   const parsed = parseWithin(ReadOrganization, json)
@@ -104,6 +106,7 @@ function readProject(project: ReadProject): {
   readonly notUnderstood: readonly NotUnderstood[]
 } {
   const keys = project.keys.map((raw) => readEntry(KeyEntry, raw, 'name'))
+  const webhooks = project.webhooks.map((raw) => readEntry(Webhook, raw, 'id'))
   const segments = withoutUnknownReferences(project.segments.map((raw) => readEntry(Segment, raw, 'id')))
   const known = new Set(segments.flatMap(({ id, value }) => (value ? id : [])))
   const forms = project.forms
@@ -117,12 +120,18 @@ function readProject(project: ReadProject): {
       segments: segments.flatMap(({ value, id, raw }) => value ?? nobodyIn(id, raw)),
       forms: forms.flatMap(({ value, id, raw }) => value ?? neverQueued(id, raw)),
       keys: keys.flatMap(({ value }) => value ?? []),
+      webhooks: webhooks.flatMap(({ value }) => value ?? []),
     },
-    notUnderstood: [...reasonsOf('segment', segments), ...reasonsOf('form', forms), ...reasonsOf('key', keys)],
+    notUnderstood: [
+      ...reasonsOf('segment', segments),
+      ...reasonsOf('form', forms),
+      ...reasonsOf('key', keys),
+      ...reasonsOf('webhook', webhooks),
+    ],
   }
 }
 
-/** A form, segment or key, with either a value or a reason. */
+/** A form, segment, key or webhook, with either a value or a reason. */
 interface Entry<Value> {
   readonly id: string
   readonly raw: unknown

@@ -19,6 +19,7 @@ function nested(levels: number): object {
 
 const NPS = { id: 'nps', triggers: [{ event: 'checkout' }] }
 const HASH = 'a'.repeat(64)
+const CRM = { id: 'crm', url: 'https://crm.example/hook', secret: 'sealed', addedAt: '2026-11-28T00:00:00.000Z' }
 
 describe('a configuration of this version', () => {
   it('is read without a change', () => {
@@ -37,6 +38,7 @@ describe('a configuration of this version', () => {
           ],
           forms: [{ ...NPS, audience: { segment: 'lost' } }],
           keys: [{ name: 'backend', kind: 'admin', environment: 'P', sha256: HASH }],
+          webhooks: [{ ...CRM, events: ['form.answered'], previousSecret: { secret: 'sealed', until: CRM.addedAt } }],
         },
       ],
     })
@@ -99,6 +101,22 @@ describe('a reader of a configuration of a later version', () => {
       { id: 'nps', enabled: true, triggers: [], audience: NEVER },
       { id: 'csat', enabled: true },
     ])
+  })
+
+  it.each([
+    ['a member', { ...CRM, batch: 10 }],
+    ['an event', { ...CRM, events: ['form.answered', 'form.shared'] }],
+    ['a member of its previous secret', { ...CRM, previousSecret: { secret: 'a', until: CRM.addedAt, alg: 'v1a' } }],
+    ['a part of the profile', { ...CRM, include: ['traits', 'segments'] }],
+  ])('does not understand a webhook with %s that is unknown, and understands the others', (_name, webhook) => {
+    const { project, notUnderstood } = read({ webhooks: [webhook, { ...CRM, id: 'bi' }] })
+    expect(notUnderstood).toMatchObject([{ project: 'shop', kind: 'webhook', id: 'crm' }])
+    expect(project.webhooks).toMatchObject([{ id: 'bi', enabled: true, include: [] }])
+  })
+
+  it('reads more webhooks than this version may apply', () => {
+    const webhooks = Array.from({ length: 30 }, (_, nth) => ({ ...CRM, id: `crm-${nth}` }))
+    expect(read({ webhooks }).project.webhooks).toHaveLength(30)
   })
 
   it('keeps a disabled form disabled', () => {
