@@ -64,6 +64,7 @@ describe('an answer', () => {
         queuedId: offerId,
         formId: 'nps',
         at: received,
+        causeId: checkout.id,
         outcome: 'recorded',
         status: 'partial',
         revision: 3,

@@ -139,6 +139,8 @@ interface OfForm extends ProjectRef {
   readonly queuedId: string
   readonly formId: string
   readonly at: string
+  /** Id of the record that queued the row. Earlier versions wrote it in `FormQueued` alone. */
+  readonly causeId?: string
 }
 
 export interface FormQueued extends OfForm {

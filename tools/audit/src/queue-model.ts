@@ -114,6 +114,15 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
     rows.set(key, { ...fixed, ...NO_ANSWERS, state: 'waiting', shownAt: null, visitId: null })
   }
 
+  /** Compares the cause that a fact names with that of its row. Earlier versions named none. */
+  const compareCause = (key: string, { type, formId, causeId }: FormFact): void => {
+    const row = rows.get(key)
+    if (!row && type !== 'FormAnswered') return
+    const expected = row?.formId === formId ? row.causeId : undefined
+    if (causeId !== undefined && causeId !== expected)
+      findings.add('form-events: causeId', key, `${type} names ${causeId} instead of ${expected ?? 'none'}`)
+  }
+
   const move = (key: string, before: QueueRow, fact: Exclude<FormFact, FormQueued | FormAnswered>): void => {
     const slot = `${userKey(fact)}/${before.formId}`
     const wrong = wrongEnd(fact, before, catalog)
@@ -160,6 +169,7 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
       known.add(name)
       const key = `${userKey(fact)}/${fact.queuedId}`
       if (isLater) moving.add(key)
+      if (fact.type !== 'FormQueued' && !erased.has(key)) compareCause(key, fact)
       if (fact.type === 'FormAnswered') return answer(key, fact)
       const visit = fact.type === 'FormDelivered' ? fact.visitId : ''
       if (fact.id !== uuidV5(`${fact.type}/${visit}`, fact.queuedId)) {

@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { auditHistory, type History } from '../test/audit-history.ts'
 import {
   answered,
+  answerTo,
   at,
   delivered,
   idOf,
   nps,
+  outcomeOf,
   over,
   queued,
   queueRow,
@@ -13,7 +15,7 @@ import {
   track,
   visit,
 } from '../test/form-records.ts'
-import type { FormQueued } from './facts.ts'
+import type { FormFact, FormQueued } from './facts.ts'
 import type { FormInFile } from './workspace-file.ts'
 
 interface Story extends Partial<History> {
@@ -47,6 +49,24 @@ describe('the evaluator’s decisions in the audit', () => {
     expect(await kindsOf(ofAnother)).toEqual(['form-events: not queued', 'form-events: cause'])
     const moved = queued(0, { at: at(1), showFrom: at(1) })
     expect(await kindsOf({ forms: [moved], records: [track(0)] })).toEqual(['form-events: at'])
+  })
+
+  it('name the record that has queued their row, if any', async () => {
+    const kindsAfter = (special: object) =>
+      kindsOf({
+        forms: [first, { ...delivered(first, 5), ...special }],
+        records: [track(0), visit(5), answered(first, 5)],
+      })
+    expect(await kindsAfter({})).toEqual([])
+    expect(await kindsAfter({ causeId: undefined }), 'written by an earlier version').toEqual([])
+    expect(await kindsAfter({ causeId: idOf('x') })).toEqual(['form-events: causeId'])
+    const answer = answerTo(first, 1)
+    const kindsOfAnswer = (causeId: string | undefined) => {
+      const outcome = outcomeOf(answer, 'recorded', causeId === undefined ? {} : { causeId })
+      return kindsOf({ forms: [first, outcome], records: [track(0), answer] })
+    }
+    expect(await kindsOfAnswer(first.causeId)).toEqual(await kindsOfAnswer(undefined))
+    expect(await kindsOfAnswer(idOf('x'))).toContain('form-events: causeId')
   })
 
   it('do not queue a form again while it waits', async () => {
@@ -102,7 +122,8 @@ describe('the end of a row', () => {
 
   it('belongs to a queued row and its form', async () => {
     expect(await kindsOf({ forms: [over(first, 'FormCancelled', 1)] })).toEqual(['form-events: never queued'])
-    const other = { ...over(expiring, 'FormExpired', 10), formId: 'other' }
+    const { causeId: _, ...expired } = over(expiring, 'FormExpired', 10)
+    const other = { ...expired, formId: 'other' } as FormFact
     expect(await kindsOf({ form, forms: [expiring, other], records })).toEqual(byMistake('FormExpired'))
   })
 

@@ -86,6 +86,9 @@ const ofSegment = {
 }
 const ofForm = { id: uuid, organization: id, project: id, userId: uuid, queuedId: uuid, formId: id, at: instant }
 
+/** Of a fact that follows the `FormQueued` of its row. */
+const ofRow = { ...ofForm, causeId: optional(uuid) }
+
 const shown = {
   visitId: uuid,
   environment: oneOf('P', 'T'),
@@ -165,12 +168,12 @@ const FORM_FACTS: Readonly<Record<DecidedFact['type'], RecordType>> = {
       catalogRevision: whole,
     },
   },
-  FormDelivered: { version: '1', members: { ...ofForm, ...shown } },
-  FormCancelled: { version: '1', members: ofForm },
-  FormExpired: { version: '1', members: ofForm },
+  FormDelivered: { version: '1', members: { ...ofRow, ...shown } },
+  FormCancelled: { version: '1', members: ofRow },
+  FormExpired: { version: '1', members: ofRow },
   FormAnswered: {
     version: '1',
-    members: { ...ofForm, outcome: oneOf('recorded', 'late', 'unmatched'), environment: oneOf('P', 'T'), ...answer },
+    members: { ...ofRow, outcome: oneOf('recorded', 'late', 'unmatched'), environment: oneOf('P', 'T'), ...answer },
   },
   QueueErased: {
     version: '1',

@@ -62,10 +62,10 @@ export function queued(minutes: number, special: Partial<FormQueued> = {}): Form
 
 /** Returns the end of a row, by the evaluator's clock. */
 export const over = (
-  { queuedId, formId }: FormQueued,
+  { queuedId, formId, causeId }: FormQueued,
   type: 'FormCancelled' | 'FormExpired',
   minutes: number,
-): FormFact => ({ ...place, type, id: uuidV5(`${type}/`, queuedId), queuedId, formId, at: at(minutes) })
+): FormFact => ({ ...place, type, id: uuidV5(`${type}/`, queuedId), queuedId, formId, at: at(minutes), causeId })
 
 /** Returns the record that the visit of that minute was answered with the row. */
 export const answered = ({ queuedId, formId }: FormQueued, minutes: number): UserFact => ({
@@ -78,10 +78,10 @@ export const answered = ({ queuedId, formId }: FormQueued, minutes: number): Use
   queuedId,
   formId,
 })
-export const delivered = ({ queuedId, formId }: FormQueued, minutes: number): FormDelivered => {
+export const delivered = ({ queuedId, formId, causeId }: FormQueued, minutes: number): FormDelivered => {
   const visitId = idOf(minutes)
   const id = uuidV5(`FormDelivered/${visitId}`, queuedId)
-  return { ...place, type: 'FormDelivered', id, queuedId, formId, at: at(minutes), environment: 'P', visitId }
+  return { ...place, type: 'FormDelivered', id, queuedId, formId, at: at(minutes), causeId, environment: 'P', visitId }
 }
 
 /** Returns an answer of that minute to a row. */

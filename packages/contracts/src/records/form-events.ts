@@ -14,6 +14,13 @@ const formFactMembers = {
   at: Instant.describe('Time of the change: the instant of the record or tick that decided it.'),
 }
 
+/** The cause of the row in the facts that follow its `FormQueued`. */
+const causeOfRow = {
+  causeId: Uuid.optional().describe(
+    'The record of user-events that queued the form. Absent: an earlier version wrote this record.',
+  ),
+}
+
 export const FormQueued = z
   .object({
     type: z.literal('FormQueued').describe('As in `ce_type`.'),
@@ -38,6 +45,7 @@ export const FormDelivered = z
   .object({
     type: z.literal('FormDelivered').describe('As in `ce_type`.'),
     ...formFactMembers,
+    ...causeOfRow,
     visitId: Uuid.describe('The record of the visit that showed the form.'),
     ...deliveryMembers,
   })
@@ -45,12 +53,12 @@ export const FormDelivered = z
 export type FormDelivered = z.infer<typeof FormDelivered>
 
 export const FormCancelled = z
-  .object({ type: z.literal('FormCancelled').describe('As in `ce_type`.'), ...formFactMembers })
+  .object({ type: z.literal('FormCancelled').describe('As in `ce_type`.'), ...formFactMembers, ...causeOfRow })
   .describe('The form was removed or disabled in the workspace while it waited.')
 export type FormCancelled = z.infer<typeof FormCancelled>
 
 export const FormExpired = z
-  .object({ type: z.literal('FormExpired').describe('As in `ce_type`.'), ...formFactMembers })
+  .object({ type: z.literal('FormExpired').describe('As in `ce_type`.'), ...formFactMembers, ...causeOfRow })
   .describe('A waiting form expired.')
 export type FormExpired = z.infer<typeof FormExpired>
 
@@ -64,6 +72,9 @@ const formAnsweredMembers = {
   id: Uuid.describe('The id of the `AnswerGiven`, as in `ce_id`. Readers drop repeats by it.'),
   queuedId: Uuid.describe('The answered row of the queue, according to the caller: `offerId` of the `AnswerGiven`.'),
   at: Instant.describe('`received` of the `AnswerGiven`.'),
+  causeId: Uuid.optional().describe(
+    'The record of user-events that queued the form. Absent: the answer is unmatched, or an earlier version wrote this record.',
+  ),
   outcome: AnswerOutcome.describe(
     '`recorded`: the answers count. `late`: the row was ended already, and they change nothing. `unmatched`: this user has ' +
       'no row with this id and form.',

@@ -1,4 +1,4 @@
-import type { AnswerOutcome, AnyUserFact, Sealed, SealedFormAnswered } from '@nextvisit/contracts'
+import type { AnswerOutcome, AnyUserFact, QueueRow, Sealed, SealedFormAnswered } from '@nextvisit/contracts'
 import { applyFormFact, type Queue } from './queue.ts'
 
 /**
@@ -12,6 +12,7 @@ export function answerRow(
 ): { readonly queue: Queue; readonly fact: SealedFormAnswered } {
   const { id, organization, project, userId, offerId: queuedId, formId, received: at } = answer
   const { status, revision, language, environment, elements } = answer
+  const row = rowOf(queue, answer)
   const fact: SealedFormAnswered = {
     type: 'FormAnswered',
     id,
@@ -21,7 +22,8 @@ export function answerRow(
     queuedId,
     formId,
     at,
-    outcome: outcomeOf(queue, answer),
+    ...(row && { causeId: row.causeId }),
+    outcome: outcomeOf(row),
     status,
     revision,
     ...(language !== undefined && { language }),
@@ -32,8 +34,13 @@ export function answerRow(
   return { queue: applyFormFact(queue, fact), fact }
 }
 
-function outcomeOf({ rows }: Queue, { offerId, formId }: AnyUserFact<'AnswerGiven'>): AnswerOutcome {
+/** Returns the row that an answer is for; undefined: none of its user and form has this id. */
+function rowOf({ rows }: Queue, { offerId, formId }: AnyUserFact<'AnswerGiven'>): QueueRow | undefined {
   const row = rows.get(offerId)
-  if (row?.formId !== formId) return 'unmatched'
+  return row?.formId === formId ? row : undefined
+}
+
+function outcomeOf(row: QueueRow | undefined): AnswerOutcome {
+  if (!row) return 'unmatched'
   return row.endedAt === null ? 'recorded' : 'late'
 }

@@ -40,6 +40,7 @@ describe('an answer to a form (forms.md, Outcomes of answers)', () => {
       queuedId: ROW_ID,
       formId: 'nps',
       at: iso(NOW),
+      causeId: openForm().causeId,
       outcome: 'recorded',
       status: 'finished',
       revision: 3,
@@ -73,6 +74,7 @@ describe('an answer to a form (forms.md, Outcomes of answers)', () => {
     const queue = queueWith()
     const { outcomes, queue: after } = record(queue, given('finished', special))
     expect(outcomes).toEqual(['unmatched'])
+    expect(answerRow(queue, given('finished', special), sealed).fact).not.toHaveProperty('causeId')
     expect(after).toEqual(queue)
   })
 

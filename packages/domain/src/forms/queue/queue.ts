@@ -267,8 +267,8 @@ function waitingRow({ organization, project, userId, queuedId, formId, at, ...fa
 }
 
 /** Returns the members that every fact about a row has. */
-function subjectOf({ organization, project, userId, id, formId }: QueueRow) {
-  return { organization, project, userId, queuedId: id, formId }
+function subjectOf({ organization, project, userId, id, formId, causeId }: QueueRow) {
+  return { organization, project, userId, queuedId: id, formId, causeId }
 }
 
 function endOf(row: QueueRow, type: 'FormExpired' | 'FormCancelled', now: Moment): QueueStateFact {

@@ -98,6 +98,16 @@ describe('a row of the queue (forms.md, The queue)', () => {
     expect(confirm(EMPTY_QUEUE, answer)).toEqual({ queue: EMPTY_QUEUE, facts: [] })
   })
 
+  it('names the record that has queued it in every fact', () => {
+    const row = waiting.open.get('nps')!
+    const ends = [confirm(waiting, answer), expireDue(waiting, moment(NOW + HOUR)), cancel(waiting, row, moment(NOW))]
+    expect(ends.map(({ facts }) => facts)).toMatchObject([
+      [{ type: 'FormDelivered', causeId: uuid(1) }],
+      [{ type: 'FormExpired', causeId: uuid(1) }],
+      [{ type: 'FormCancelled', causeId: uuid(1) }],
+    ])
+  })
+
   it('leaves the slot to its successor after a late delivery', () => {
     const expired = expireDue(waiting, moment(NOW + HOUR)).queue
     const next = queued(expired, { at: NOW + HOUR, record: 2 }).queue
