@@ -113,11 +113,11 @@ export function answersTo(
 ): AnswerStates {
   const state: AnswerState = {
     offerId: '00000000-0000-5000-8000-00000000000a',
-    status: 'finished',
-    startedAt: NOW - HOUR,
-    finishedAt: isFinished ? NOW - HOUR : undefined,
+    status: isFinished ? 'finished' : 'partial',
+    keptSince: NOW - HOUR,
+    endedAt: isFinished ? NOW - HOUR : undefined,
     answers: new Map(Object.entries(answers)),
-    earlierOffers: new Map(),
+    otherOffers: new Map(),
   }
   return new Map([[formId, state]])
 }

@@ -54,8 +54,7 @@ const outcomesOf = async () => {
 }
 const readAnswers = () =>
   given.prisma.$queryRaw<object[]>(sql`
-    SELECT form_id AS "formId", status, answers, earlier_offers AS "earlierOffers", finished_at IS NOT NULL AS "isFinished"
-    FROM form_answers ORDER BY form_id`)
+    SELECT form_id AS "formId", status, answers, other_offers AS "otherOffers" FROM form_answers ORDER BY form_id`)
 
 describe('a form that is asked until answered', () => {
   it('is queued again after it was shown and dismissed, and never again after it was finished', async () => {
@@ -141,17 +140,18 @@ describe('a trigger on answers', () => {
 
 describe('the kept answers of a user', () => {
   it('have no texts, and are the same in a rebuild under any catalog', async () => {
-    const first = crypto.randomUUID()
+    const second = crypto.randomUUID()
+    const answers = { reason: 'slow', score: 4 }
     const facts = [
-      answered(1, first, { answers: { reason: 'slow' }, elements: { reason: 'text' } }),
-      answered(2, crypto.randomUUID(), { status: 'partial' }),
+      answered(1, crypto.randomUUID(), { answers, elements: { reason: 'text', score: 'nps' } }),
+      answered(2, second, { status: 'partial', answers: { score: 9 } }),
       answered(3, crypto.randomUUID(), { formId: 'csat', status: 'dismissed' }),
     ]
     await given.fold(contextOf([asked, followUp]), ...facts)
     const live = await readAnswers()
     expect(live).toEqual([
-      { formId: 'csat', status: 'dismissed', answers: { score: 4 }, earlierOffers: {}, isFinished: false },
-      { formId: 'nps', status: 'partial', answers: { score: 4 }, earlierOffers: { [first]: true }, isFinished: true },
+      { formId: 'csat', status: 'dismissed', answers: { score: 4 }, otherOffers: {} },
+      { formId: 'nps', status: 'finished', answers: { reason: null, score: 4 }, otherOffers: { [second]: false } },
     ])
     await given.clear()
     for (const fact of facts) await given.fold({ ...contextOf([]), mode: 'rebuild' }, fact)
@@ -159,15 +159,18 @@ describe('the kept answers of a user', () => {
     expect(await given.told()).toEqual([])
   })
 
-  it('do not come back with a later answer to an offer that has ended', async () => {
+  it('become those of a finished offer, and do not come back with a later answer to one that has ended', async () => {
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
     const context = contextOf([asked])
-    await given.fold(context, answered(1, first))
-    await given.fold(context, answered(2, second, { status: 'partial', answers: { score: 9 } }))
+    await given.fold(context, answered(1, first, { status: 'partial', answers: { score: 2 } }))
+    await given.fold(context, answered(2, second, { status: 'partial', answers: { score: 3 } }))
+    await given.fold(context, answered(3, first, { answers: { score: 8 } }))
+    expect(await readAnswers()).toMatchObject([{ answers: { score: 8 }, otherOffers: { [second]: false } }])
+    await given.fold(context, answered(4, second, { answers: { score: 9 } }))
     const before = await readAnswers()
-    await given.fold(context, answered(3, first, { status: 'partial', answers: { score: 2 } }))
+    await given.fold(context, answered(5, first, { status: 'partial', answers: { score: 2 } }))
     expect(await readAnswers()).toEqual(before)
-    expect(before).toMatchObject([{ answers: { score: 9 }, isFinished: true }])
+    expect(before).toMatchObject([{ answers: { score: 9 }, otherOffers: { [first]: true } }])
   })
 
   it('are deleted with the user', async () => {

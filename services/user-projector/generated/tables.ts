@@ -51,11 +51,10 @@ export const FormAnswers = [
     formId: 'text',
     offerId: 'uuid',
     status: 'text',
-    startedAt: 'timestamptz',
+    keptSince: 'timestamptz',
     endedAt: 'timestamptz?',
-    finishedAt: 'timestamptz?',
     answers: 'json',
-    earlierOffers: 'json',
+    otherOffers: 'json',
   } satisfies ColumnsOf<prisma.FormAnswers>,
   ['organization', 'project', 'userId', 'formId'],
 ] as const

@@ -37,7 +37,7 @@ async function membersOf(segmentId: string): Promise<string[]> {
 }
 
 describe('a segment on answers', () => {
-  it('follows each answer to the form, also those of an offer that is not finished', async () => {
+  it('follows finished answers, and before the first one also those of an offer that is not finished', async () => {
     const now = turn([detractors, silent])
     await given.fold(now, identifyRequested({ received: at('08:00') }))
     expect([await membersOf('detractors'), await membersOf('silent')]).toEqual([[], ['ada 08:00']])
@@ -46,8 +46,10 @@ describe('a segment on answers', () => {
     expect([await membersOf('detractors'), await membersOf('silent')]).toEqual([['ada 09:00'], []])
     await given.fold(now, answered('10:00', 9))
     expect(await membersOf('detractors')).toEqual([])
-    await given.fold(now, answered('11:00', 4, { offerId: first.offerId }))
+    await given.fold(now, answered('10:30', 4, { status: 'partial' }))
     expect(await membersOf('detractors')).toEqual([])
+    await given.fold(now, answered('11:00', 4, { offerId: first.offerId }))
+    expect(await membersOf('detractors')).toEqual(['ada 11:00'])
   })
 
   it('includes answers before the first identify, and none of other users', async () => {

@@ -8,9 +8,9 @@ const NOW = Date.parse('2026-11-02T10:00:00.000Z')
 const DAY = 86_400_000
 
 function keptAnswers(answers: Readonly<Record<string, Value>>): KeptAnswers {
-  const times = { startedAt: '', endedAt: null, finishedAt: null }
-  const earlierOffers = new Map<string, boolean>()
-  return { offerId: '', status: 'partial', ...times, answers: new Map(Object.entries(answers)), earlierOffers }
+  const otherOffers = new Map<string, boolean>()
+  const state = { offerId: '', status: 'partial', keptSince: '', endedAt: null }
+  return { ...state, answers: new Map(Object.entries(answers)), otherOffers }
 }
 
 const moment: Moment = {

@@ -190,7 +190,7 @@ describe('an answer', () => {
 
   it('changes the kept answers and no other row of any consumer, and its duplicate changes nothing', async () => {
     const { received, offerId } = answer
-    const times = { startedAt: received, endedAt: received, finishedAt: received }
+    const times = { keptSince: received, endedAt: received }
     const kept = {
       ...row,
       formId: 'nps',
@@ -198,7 +198,7 @@ describe('an answer', () => {
       status: 'finished',
       ...times,
       answers: '{"score":9}',
-      earlierOffers: '{}',
+      otherOffers: '{}',
     }
     expect(await kindsOf({ log, keys: [old], rows: { ...users, form_answers: [kept] } })).toEqual([])
     const differing = { ...kept, answers: '{"score":8}' }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ProjectOfRevision } from './catalog.ts'
 import { decide, type Moment } from './condition.ts'
 import type { FormRule } from './form-rules.ts'
+import { finishedAtOf } from './kept-answers.ts'
 import type { ActivityThen } from './triggers.ts'
 
 /** A user's queue at a record, as input of the gates. Instants are ISO text. */
@@ -49,7 +50,7 @@ const GATES = {
     const { times: timesShown = 0, lastAt: lastShownAt = null } = shown.get(id) ?? {}
     const timesQueued = timesShown + (open.has(id) ? 1 : 0)
     if (isUntilAnswered) {
-      const finishedAt = activity.answers.get(id)?.finishedAt ?? null
+      const finishedAt = finishedAtOf(activity.answers.get(id))
       const compared = { rule: { until: 'answered' }, timesQueued, lastShownAt, finishedAt }
       return { reason: finishedAt === null ? undefined : 'answered', compared }
     }

@@ -8,12 +8,11 @@ import type { Snapshot } from './snapshot.ts'
 export interface KeptAnswers {
   offerId: string
   status: string
-  startedAt: string
+  keptSince: string
   endedAt: string | null
-  finishedAt: string | null
   answers: Map<string, Value>
-  /** Offers that were begun before this one, the earliest first, and whether each has ended. */
-  earlierOffers: Map<string, boolean>
+  /** Other offers with an answer, the latest last, and whether each has ended. */
+  otherOffers: Map<string, boolean>
 }
 
 /** By form. */
@@ -22,7 +21,7 @@ export type AnswersByForm = ReadonlyMap<string, KeptAnswers>
 const MAX_FORMS = 1_000
 const MAX_FORMS_WITH_ANSWERS = 100
 const MAX_ELEMENTS = 50
-const MAX_EARLIER_OFFERS = 20
+const MAX_OTHER_OFFERS = 20
 const NONE: AnswersByForm = new Map()
 
 /** Creates the fold of the kept answers of users. */
@@ -37,8 +36,8 @@ export function createKeptAnswers() {
       users.set(key, forms)
       give(forms, fact)
       const full = [...forms].filter(([, { answers }]) => answers.size > 0)
-      if (full.length > MAX_FORMS_WITH_ANSWERS) forms.get(firstBegun(full, fact.formId))?.answers.clear()
-      if (forms.size > MAX_FORMS) forms.delete(firstBegun([...forms], fact.formId))
+      if (full.length > MAX_FORMS_WITH_ANSWERS) forms.get(keptLongest(full, fact.formId))?.answers.clear()
+      if (forms.size > MAX_FORMS) forms.delete(keptLongest([...forms], fact.formId))
     },
 
     /** Compares the rows of a schema, and drops the users. */
@@ -54,15 +53,14 @@ export function createKeptAnswers() {
       await compareRows({
         table: `${service === 'user-projector' ? 'users' : 'forms'}.form_answers`,
         expected: new Map(expected),
-        cellsOf: ({ answers, earlierOffers, ...cells }) => ({
+        cellsOf: ({ answers, otherOffers, ...cells }) => ({
           ...cells,
           answers: JSON.stringify(Object.fromEntries(answers)),
-          earlierOffers: JSON.stringify(Object.fromEntries(earlierOffers)),
+          otherOffers: JSON.stringify(Object.fromEntries(otherOffers)),
         }),
         rows: rows<UserRef & { readonly formId: string }>(
           `SELECT organization, project, user_id AS "userId", form_id AS "formId", offer_id AS "offerId", status,
-             started_at AS "startedAt", ended_at AS "endedAt", finished_at AS "finishedAt", answers::text,
-             earlier_offers::text AS "earlierOffers"
+             kept_since AS "keptSince", ended_at AS "endedAt", answers::text, other_offers::text AS "otherOffers"
            FROM form_answers ${OF_RANGE}`,
           [first, last],
         ),
@@ -74,39 +72,47 @@ export function createKeptAnswers() {
   }
 }
 
-/** Folds an answer. It changes nothing once the offer has ended, and of an earlier offer only the end counts. */
+/**
+ * Folds an answer. It changes nothing once its offer has ended. A finished answer takes the place of the kept ones, and so does the first
+ * answer to an offer while no offer of the form was finished.
+ */
 function give(forms: Map<string, KeptAnswers>, fact: AnswerGiven): void {
   const { formId, offerId, status, received } = fact
   const before = forms.get(formId)
-  const isEarlier = before?.earlierOffers.has(offerId) ?? false
-  if (before && isEarlier) return endEarlier(before, fact)
-  const isSame = before?.offerId === offerId
-  if (isSame && before.endedAt !== null) return
-  const answers = new Map(isSame && status !== 'finished' ? before.answers : [])
+  const isKept = before?.offerId === offerId
+  const isOver = isKept ? before.endedAt !== null : before?.otherOffers.get(offerId)
+  if (isOver) return
+  const isFirst = !isKept && !before?.otherOffers.has(offerId)
+  const takesPlace = status === 'finished' || (isFirst && before?.status !== 'finished')
+  if (before && !isKept && !takesPlace) {
+    before.otherOffers.set(offerId, status !== 'partial')
+    return dropFirst(before.otherOffers, MAX_OTHER_OFFERS)
+  }
+  const answers = new Map(isKept && status !== 'finished' ? before.answers : [])
   for (const [element, answer] of Object.entries(fact.answers)) {
     answers.delete(element)
     answers.set(element, keptOf(answer, new Map(Object.entries(fact.elements)).get(element)))
   }
   dropFirst(answers, MAX_ELEMENTS)
-  const earlierOffers = new Map(before?.earlierOffers)
-  if (before && !isSame) earlierOffers.set(before.offerId, before.endedAt !== null)
-  dropFirst(earlierOffers, MAX_EARLIER_OFFERS)
+  const otherOffers = new Map(before?.otherOffers)
+  if (before && !isKept) {
+    otherOffers.delete(offerId)
+    otherOffers.set(before.offerId, before.endedAt !== null)
+  }
+  dropFirst(otherOffers, MAX_OTHER_OFFERS)
   forms.set(formId, {
     offerId,
     status,
-    startedAt: isSame ? before.startedAt : received,
+    keptSince: isKept ? before.keptSince : received,
     endedAt: status === 'partial' ? null : received,
-    finishedAt: status === 'finished' ? received : (before?.finishedAt ?? null),
     answers,
-    earlierOffers,
+    otherOffers,
   })
 }
 
-function endEarlier(kept: KeptAnswers, { offerId, status, received }: AnswerGiven): void {
-  const isOver = kept.earlierOffers.get(offerId) === true || status === 'partial'
-  if (isOver) return
-  kept.earlierOffers.set(offerId, true)
-  if (status === 'finished') kept.finishedAt = received
+/** Returns when an offer of the form was finished last; null: none was. */
+export function finishedAtOf(kept: KeptAnswers | undefined): string | null {
+  return kept?.status === 'finished' ? kept.endedAt : null
 }
 
 /** Drops the first entries that are too many. */
@@ -127,11 +133,11 @@ export function comparedAnswer(answer: AnswerValue): Value {
   return (answer as readonly unknown[]).map((one) => (typeof one === 'string' ? one : null))
 }
 
-/** Returns the form that was begun first, apart from the latest one. */
-function firstBegun(forms: readonly (readonly [string, KeptAnswers])[], latest: string): string {
+/** Returns the form whose answers are kept for the longest time, apart from the latest one. */
+function keptLongest(forms: readonly (readonly [string, KeptAnswers])[], latest: string): string {
   const others = forms.filter(([formId]) => formId !== latest)
   const [first] = others.toSorted(([id, one], [otherId, other]) => {
-    if (one.startedAt !== other.startedAt) return one.startedAt < other.startedAt ? -1 : 1
+    if (one.keptSince !== other.keptSince) return one.keptSince < other.keptSince ? -1 : 1
     return id < otherId ? -1 : 1
   })
   return first?.[0] ?? ''

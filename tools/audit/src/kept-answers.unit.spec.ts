@@ -34,12 +34,12 @@ const story = fc.array(
 
 function comparedOf(kept: AnswersByForm) {
   return new Map(
-    Array.from(kept, ([formId, { answers, earlierOffers, ...row }]) => [
+    Array.from(kept, ([formId, { answers, otherOffers, ...row }]) => [
       formId,
       {
         ...row,
         answers: JSON.stringify(Object.fromEntries(answers)),
-        earlierOffers: JSON.stringify(Object.fromEntries(earlierOffers)),
+        otherOffers: JSON.stringify(Object.fromEntries(otherOffers)),
       },
     ]),
   )

@@ -36,7 +36,7 @@ async function measure(db: Db, { fromUsers, answers }: LongRows): Promise<number
 
 async function readAnswerBytes(db: Db, fromAnswers: Sql): Promise<number> {
   const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
-    SELECT coalesce(sum(octet_length(answers::text) + octet_length(earlier_offers::text)), 0)::float8 AS bytes
+    SELECT coalesce(sum(octet_length(answers::text) + octet_length(other_offers::text)), 0)::float8 AS bytes
     FROM ${fromAnswers}`)
   return found?.bytes ?? 0
 }

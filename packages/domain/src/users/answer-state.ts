@@ -10,37 +10,36 @@ import { comparedValueOf } from './compared-value.ts'
 import { isoInstant } from '../time/iso-instant.ts'
 
 /**
- * A user's answers to a form, as far as conditions read them: those of the offer that was begun last (forms.md, Conditions). An offer
- * begins with its first answer in the log. Folded from `AnswerGiven` alone, whether or not the user ever had the offer. Instants in
- * ms since the epoch.
+ * A user's answers to a form, as far as conditions read them: those of one offer (forms.md, Conditions on answers). It is the offer that
+ * was finished last; while none was finished, the one that was begun last. An offer begins with its first answer in the log. Folded from
+ * `AnswerGiven` alone, whether or not the user ever had the offer. Instants in ms since the epoch.
  */
 export interface AnswerState {
   readonly offerId: string
+  /** `finished` if any offer of the form was finished. */
   readonly status: AnswerStatus
-  /** The instant of the offer's first answer. */
-  readonly startedAt: number
+  /** The instant from which the answers of this offer are kept. */
+  readonly keptSince: number
   /** The instant at which the offer was finished or dismissed. undefined: it was not. */
   readonly endedAt?: number | undefined
-  /** The instant at which an offer of the form was finished last. undefined: none was. */
-  readonly finishedAt?: number | undefined
   /** The answers by element, as conditions compare them. Of texts of the user, only that they were given: null. */
   readonly answers: ReadonlyMap<string, TraitValue>
-  /** Offers that were begun before, the earliest first, and whether each has ended. */
-  readonly earlierOffers: ReadonlyMap<string, boolean>
+  /** Other offers with an answer, the latest last, and whether each has ended. */
+  readonly otherOffers: ReadonlyMap<string, boolean>
 }
 
 /** By form id. */
 export type AnswerStates = ReadonlyMap<string, AnswerState>
 
-/** Maximum number of forms of a user whose answers are kept. Of others, it is kept whether they were finished. */
+/** Maximum number of forms of a user whose answers are kept. Of others, the rest of the state is kept. */
 export const MAX_FORMS_WITH_ANSWERS = 100
 /** Maximum number of forms of a user of which anything is kept. */
 export const MAX_ANSWERED_FORMS = 1_000
-/** Maximum number of earlier offers of a form that are kept. */
-export const MAX_EARLIER_OFFERS = 20
+/** Maximum number of other offers of a form that are kept. */
+export const MAX_OTHER_OFFERS = 20
 /** A content has at most as many bytes, and so have the ids of its elements and options. */
 const MAX_ANSWERS_BYTES = 65_536
-const MAX_EARLIER_OFFERS_BYTES = 1_024
+const MAX_OTHER_OFFERS_BYTES = 1_024
 
 export const NO_ANSWERS: AnswerStates = new Map()
 const NO_VALUES: AnswerState['answers'] = new Map()
@@ -62,40 +61,55 @@ export function isClosed(fact: AnswerGiven): boolean {
   return 'sealed' in fact
 }
 
-/** A finished answer has the complete set of answers. Others add to the answers of the same offer. */
+/** Returns the instant at which an offer of a form was finished last; undefined: none was. */
+export function finishedAtOf(state: AnswerState | undefined): number | undefined {
+  return state?.status === 'finished' ? state.endedAt : undefined
+}
+
 function nextState(state: AnswerState | undefined, fact: AnswerGiven): AnswerState {
+  const { offerId, status } = fact
+  if (!state || state.offerId === offerId) return withOwnAnswer(state, fact, state?.otherOffers ?? new Map())
+  const hasEnded = state.otherOffers.get(offerId)
+  if (hasEnded === true) return state
+  const isNew = hasEnded === undefined
+  if (status === 'finished' || (isNew && state.status !== 'finished'))
+    return withOwnAnswer(undefined, fact, otherOffersOf(state, offerId))
+  // The kept answers stay. Of the other offer, it is known that it was begun, and whether it has ended.
+  if (!isNew && status === 'partial') return state
+  return { ...state, otherOffers: latestOffers([...state.otherOffers, [offerId, status !== 'partial']]) }
+}
+
+/**
+ * Applies an answer to the offer whose answers are kept. Its first end counts. A finished answer has the complete set of answers; others add
+ * to those before.
+ */
+function withOwnAnswer(
+  state: AnswerState | undefined,
+  fact: AnswerGiven,
+  otherOffers: AnswerState['otherOffers'],
+): AnswerState {
+  if (state?.endedAt !== undefined) return state
   const { offerId, status, received } = fact
-  if (state?.earlierOffers.has(offerId)) return withEarlierAnswered(state, fact)
   const at = Date.parse(received)
-  const same = state?.offerId === offerId ? state : undefined
-  if (same?.endedAt !== undefined) return same
   return {
     offerId,
     status,
-    startedAt: same?.startedAt ?? at,
+    keptSince: state?.keptSince ?? at,
     endedAt: status === 'partial' ? undefined : at,
-    finishedAt: status === 'finished' ? at : state?.finishedAt,
-    answers: merged(status === 'finished' ? NO_VALUES : (same?.answers ?? NO_VALUES), keptAnswers(fact)),
-    earlierOffers: same?.earlierOffers ?? offersUntil(state),
+    answers: merged(status === 'finished' ? NO_VALUES : (state?.answers ?? NO_VALUES), keptAnswers(fact)),
+    otherOffers,
   }
 }
 
-/** Applies an answer to an earlier offer: no answers change. Only the first answer that ends it counts, and may finish the form. */
-function withEarlierAnswered(state: AnswerState, { offerId, status, received }: AnswerGiven): AnswerState {
-  const hasEnded = state.earlierOffers.get(offerId)
-  if (hasEnded || status === 'partial') return state
-  return {
-    ...state,
-    finishedAt: status === 'finished' ? Date.parse(received) : state.finishedAt,
-    earlierOffers: new Map(state.earlierOffers).set(offerId, true),
-  }
+/** Returns the offers beside one whose answers replace those of a state. */
+function otherOffersOf({ otherOffers, offerId, endedAt }: AnswerState, replacing: string): AnswerState['otherOffers'] {
+  const others = [...otherOffers].filter(([other]) => other !== replacing)
+  return latestOffers([...others, [offerId, endedAt !== undefined]])
 }
 
-/** Returns the offers before one that begins now. The latest are kept. */
-function offersUntil(state: AnswerState | undefined): AnswerState['earlierOffers'] {
-  if (!state) return new Map()
-  const { earlierOffers, offerId, endedAt } = state
-  return new Map([...earlierOffers, [offerId, endedAt !== undefined] as const].slice(-MAX_EARLIER_OFFERS))
+/** Returns offers in the order in which each was first named, with the last value of each. The latest are kept. */
+function latestOffers(offers: readonly (readonly [string, boolean])[]): AnswerState['otherOffers'] {
+  return new Map([...new Map(offers)].slice(-MAX_OTHER_OFFERS))
 }
 
 /** Merges answers. Answers under several revisions may have more elements than a content: those that were given last are kept. */
@@ -120,18 +134,18 @@ function keptValueOf(answer: AnswerValue, isChoice: boolean): TraitValue {
 /** Drops the answers of one form, and one form, if there are too many with the latest. */
 function withinLimits(states: Map<string, AnswerState>, latest: string): AnswerStates {
   const withAnswers = [...states].filter(([, { answers }]) => answers.size > 0)
-  const emptied = withAnswers.length > MAX_FORMS_WITH_ANSWERS ? begunFirst(withAnswers, latest) : undefined
+  const emptied = withAnswers.length > MAX_FORMS_WITH_ANSWERS ? keptLongest(withAnswers, latest) : undefined
   if (emptied) states.set(emptied[0], { ...emptied[1], answers: NO_VALUES })
-  const dropped = states.size > MAX_ANSWERED_FORMS ? begunFirst([...states], latest) : undefined
+  const dropped = states.size > MAX_ANSWERED_FORMS ? keptLongest([...states], latest) : undefined
   if (dropped) states.delete(dropped[0])
   return states
 }
 
-/** Returns the form whose offer was begun first, apart from the latest one. */
-function begunFirst(states: readonly (readonly [string, AnswerState])[], latest: string) {
+/** Returns the form whose answers are kept for the longest time, apart from the latest one. */
+function keptLongest(states: readonly (readonly [string, AnswerState])[], latest: string) {
   const [first] = states
     .filter(([formId]) => formId !== latest)
-    .toSorted(([id, one], [otherId, other]) => one.startedAt - other.startedAt || (id < otherId ? -1 : 1))
+    .toSorted(([id, one], [otherId, other]) => one.keptSince - other.keptSince || (id < otherId ? -1 : 1))
   return first
 }
 
@@ -146,30 +160,28 @@ export function changedAnswers(before: AnswerStates, after: AnswerStates) {
 
 /** Returns the maximum bytes of stored answers and offers: of all forms of users, and of single forms. */
 export function maxAnswerBytes({ users, forms }: { readonly users: number; readonly forms: number }): number {
-  const ofUser = MAX_FORMS_WITH_ANSWERS * MAX_ANSWERS_BYTES + MAX_ANSWERED_FORMS * MAX_EARLIER_OFFERS_BYTES
-  return users * ofUser + forms * (MAX_ANSWERS_BYTES + MAX_EARLIER_OFFERS_BYTES)
+  const ofUser = MAX_FORMS_WITH_ANSWERS * MAX_ANSWERS_BYTES + MAX_ANSWERED_FORMS * MAX_OTHER_OFFERS_BYTES
+  return users * ofUser + forms * (MAX_ANSWERS_BYTES + MAX_OTHER_OFFERS_BYTES)
 }
 
-/** A state as a row has it: instants in ISO, answers and earlier offers in JSON. */
+/** A state as a row has it: instants in ISO, answers and other offers in JSON. */
 export interface StoredAnswers {
   readonly offerId: string
   readonly status: string
-  readonly startedAt: string
+  readonly keptSince: string
   readonly endedAt: string | null
-  readonly finishedAt: string | null
   readonly answers: string
-  readonly earlierOffers: string
+  readonly otherOffers: string
 }
 
 export function storedAnswersOf(state: AnswerState): StoredAnswers {
-  const { startedAt, endedAt, finishedAt, answers, earlierOffers } = state
+  const { keptSince, endedAt, answers, otherOffers } = state
   return {
     ...state,
-    startedAt: isoInstant(startedAt),
+    keptSince: isoInstant(keptSince),
     endedAt: endedAt === undefined ? null : isoInstant(endedAt),
-    finishedAt: finishedAt === undefined ? null : isoInstant(finishedAt),
     answers: JSON.stringify(Object.fromEntries(answers)),
-    earlierOffers: JSON.stringify(Object.fromEntries(earlierOffers)),
+    otherOffers: JSON.stringify(Object.fromEntries(otherOffers)),
   }
 }
 
@@ -185,19 +197,17 @@ export function answerRowsOf({ organization, project, userId }: UserRef, before:
 export function answerStateOf({
   offerId,
   status,
-  startedAt,
+  keptSince,
   endedAt,
-  finishedAt,
   answers,
-  earlierOffers,
+  otherOffers,
 }: StoredAnswers): AnswerState {
   return {
     offerId,
     status: status as AnswerStatus,
-    startedAt: Date.parse(startedAt),
+    keptSince: Date.parse(keptSince),
     endedAt: endedAt === null ? undefined : Date.parse(endedAt),
-    finishedAt: finishedAt === null ? undefined : Date.parse(finishedAt),
     answers: new Map(Object.entries(JSON.parse(answers) as Readonly<Record<string, TraitValue>>)),
-    earlierOffers: new Map(Object.entries(JSON.parse(earlierOffers) as Readonly<Record<string, boolean>>)),
+    otherOffers: new Map(Object.entries(JSON.parse(otherOffers) as Readonly<Record<string, boolean>>)),
   }
 }

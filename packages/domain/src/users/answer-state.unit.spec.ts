@@ -8,8 +8,9 @@ import {
   answerStateOf,
   applyAnswer,
   changedAnswers,
+  finishedAtOf,
   MAX_ANSWERED_FORMS,
-  MAX_EARLIER_OFFERS,
+  MAX_OTHER_OFFERS,
   MAX_FORMS_WITH_ANSWERS,
   NO_ANSWERS,
   storedAnswersOf,
@@ -52,11 +53,12 @@ function stateAfter(...facts: readonly AnswerGiven[]) {
     state && {
       ...state,
       answers: Object.fromEntries(state.answers),
-      earlierOffers: Object.fromEntries(state.earlierOffers),
+      otherOffers: Object.fromEntries(state.otherOffers),
     }
   )
 }
 
+const finishedAt = (...facts: readonly AnswerGiven[]) => finishedAtOf(facts.reduce(applyAnswer, NO_ANSWERS).get('nps'))
 const named = (from: number) => Object.fromEntries(Array.from({ length: 40 }, (_, nth) => [`e${from + nth}`, nth]))
 const elements = (...facts: readonly AnswerGiven[]) => Object.keys(stateAfter(...facts)?.answers ?? {})
 
@@ -72,11 +74,10 @@ describe('the answers that conditions see', () => {
     expect(state).toEqual({
       offerId: FIRST,
       status: 'partial',
-      startedAt: NOW,
+      keptSince: NOW,
       endedAt: undefined,
-      finishedAt: undefined,
       answers: { score: 5, plan: 'monthly', stars: 2 },
-      earlierOffers: {},
+      otherOffers: {},
     })
   })
 
@@ -85,15 +86,14 @@ describe('the answers that conditions see', () => {
       given({ score: 4, plan: 'monthly' }),
       given({ score: 5 }, { status: 'finished', after: 1 }),
     )
-    const ended = NOW + MINUTE
-    expect(state).toMatchObject({ status: 'finished', startedAt: NOW, endedAt: ended, finishedAt: ended })
+    expect(state).toMatchObject({ status: 'finished', keptSince: NOW, endedAt: NOW + MINUTE })
     expect(state?.answers).toEqual({ score: 5 })
   })
 
   it('stay when the form is dismissed, which does not finish it', () => {
     const state = stateAfter(given({ score: 4 }), given({}, { status: 'dismissed', after: 1 }))
     expect(state).toMatchObject({ status: 'dismissed', endedAt: NOW + MINUTE, answers: { score: 4 } })
-    expect(state?.finishedAt).toBeUndefined()
+    expect(finishedAt(given({ score: 4 }), given({}, { status: 'dismissed', after: 1 }))).toBeUndefined()
   })
 
   it.each(['finished', 'dismissed'] as const)('do not change once the offer is %s', (status) => {
@@ -102,48 +102,71 @@ describe('the answers that conditions see', () => {
       expect(applyAnswer(ended, given({ score: 9 }, { status: later, after: 1 }))).toBe(ended)
   })
 
-  it('are those of the offer that was begun last, and the form stays finished', () => {
+  it('are those of the offer that was begun last while none is finished', () => {
+    const state = stateAfter(given({ score: 4, stars: 1 }), given({ score: 9 }, { offerId: SECOND, after: 2 }))
+    expect(state).toMatchObject({ offerId: SECOND, status: 'partial', keptSince: NOW + 2 * MINUTE })
+    expect(state).toMatchObject({ answers: { score: 9 }, otherOffers: { [FIRST]: false } })
+  })
+
+  it.each(['partial', 'dismissed'] as const)('of a finished offer are not hidden by a later %s one', (status) => {
     const state = stateAfter(
       given({ score: 4, stars: 1 }, { status: 'finished' }),
-      given({ score: 9 }, { offerId: SECOND, after: 2 }),
+      given({ score: 9 }, { offerId: SECOND, status, after: 2 }),
     )
-    expect(state).toMatchObject({ offerId: SECOND, status: 'partial', startedAt: NOW + 2 * MINUTE, finishedAt: NOW })
-    expect(state?.endedAt).toBeUndefined()
-    expect(state).toMatchObject({ answers: { score: 9 }, earlierOffers: { [FIRST]: true } })
+    expect(state).toMatchObject({ offerId: FIRST, status: 'finished', endedAt: NOW, answers: { score: 4, stars: 1 } })
+    expect(state?.otherOffers).toEqual({ [SECOND]: status === 'dismissed' })
+  })
+
+  it.each([
+    ['earlier', FIRST, SECOND],
+    ['later', SECOND, FIRST],
+  ])('become those of the %s offer when it is finished, with the complete set', (_which, finishing, other) => {
+    const facts = [given({ score: 4, stars: 1 }), given({ score: 9, stars: 2 }, { offerId: SECOND, after: 1 })]
+    const finished = given({ score: 2 }, { offerId: finishing, status: 'finished', after: 3 })
+    const at = NOW + 3 * MINUTE
+    expect(stateAfter(...facts, finished)).toMatchObject({
+      offerId: finishing,
+      status: 'finished',
+      endedAt: at,
+      answers: { score: 2 },
+      otherOffers: { [other]: false },
+    })
+    expect(stateAfter(...facts, finished)?.answers).toEqual({ score: 2 })
+    expect(finishedAt(...facts, finished)).toBe(at)
+    const both = given({ score: 7 }, { offerId: other, status: 'finished', after: 4 })
+    expect(stateAfter(...facts, finished, both)).toMatchObject({
+      offerId: other,
+      keptSince: NOW + 4 * MINUTE,
+      answers: { score: 7 },
+      otherOffers: { [finishing]: true },
+    })
   })
 
   it.each(['finished', 'dismissed'] as const)('never come back once their offer is %s', (status) => {
-    const facts = [given({ score: 4 }, { status }), given({ score: 9 }, { offerId: SECOND, after: 1 })]
-    const next = facts.reduce(applyAnswer, NO_ANSWERS)
+    const second = given({ score: 9 }, { offerId: SECOND, status: 'finished', after: 1 })
+    const next = [given({ score: 4 }, { status }), second].reduce(applyAnswer, NO_ANSWERS)
     for (const later of ['partial', 'finished', 'dismissed'] as const)
       expect(applyAnswer(next, given({ score: 2 }, { status: later, after: 2 }))).toBe(next)
   })
 
-  it('are not replaced by those of an earlier offer, which may still finish the form, once', () => {
-    const facts = [given({ score: 4 }), given({ score: 9 }, { offerId: SECOND, after: 1 })]
-    const begun = facts.reduce(applyAnswer, NO_ANSWERS)
-    expect(applyAnswer(begun, given({ score: 3 }, { after: 2 }))).toBe(begun)
-    const finished = given({ score: 2 }, { status: 'finished', after: 3 })
-    expect(stateAfter(...facts, finished)).toMatchObject({
-      offerId: SECOND,
-      status: 'partial',
-      finishedAt: NOW + 3 * MINUTE,
-      answers: { score: 9 },
-      earlierOffers: { [FIRST]: true },
-    })
-    const again = given({ score: 2 }, { status: 'finished', after: 4 })
-    expect(stateAfter(...facts, finished, again)).toEqual(stateAfter(...facts, finished))
-    const dismissed = given({}, { status: 'dismissed', after: 3 })
-    expect(stateAfter(...facts, dismissed, again)?.finishedAt).toBeUndefined()
+  it('do not change by further answers to an offer that was begun earlier, until it ends', () => {
+    const begun = [given({ score: 4 }), given({ score: 9 }, { offerId: SECOND, after: 1 })]
+    const states = begun.reduce(applyAnswer, NO_ANSWERS)
+    expect(applyAnswer(states, given({ score: 3 }, { after: 2 }))).toBe(states)
+    const dismissed = given({ score: 3 }, { status: 'dismissed', after: 3 })
+    expect(stateAfter(...begun, dismissed)).toMatchObject({ offerId: SECOND, otherOffers: { [FIRST]: true } })
+    const finished = given({ score: 2 }, { status: 'finished', after: 4 })
+    expect(stateAfter(...begun, dismissed, finished)).toEqual(stateAfter(...begun, dismissed))
   })
 
-  it('know the 20 latest earlier offers: one before them counts as new', () => {
-    const offers = Array.from({ length: MAX_EARLIER_OFFERS + 2 }, (_, nth) => offer(nth + 1))
+  it('know the 20 latest other offers: one before them counts as new', () => {
+    const offers = Array.from({ length: MAX_OTHER_OFFERS + 2 }, (_, nth) => offer(nth + 1))
     const facts = offers.map((offerId, nth) => given({ score: 4 }, { offerId, status: 'finished', after: nth }))
     const states = facts.reduce(applyAnswer, NO_ANSWERS)
-    expect([...(states.get('nps')?.earlierOffers.keys() ?? [])]).toEqual(offers.slice(1, -1))
+    expect([...(states.get('nps')?.otherOffers.keys() ?? [])]).toEqual(offers.slice(1, -1))
     expect(applyAnswer(states, given({ score: 9 }, { offerId: SECOND }))).toBe(states)
-    expect(applyAnswer(states, given({ score: 9 }, { offerId: FIRST })).get('nps')).toMatchObject({ offerId: FIRST })
+    const again = given({ score: 9 }, { offerId: FIRST, status: 'finished' })
+    expect(applyAnswer(states, again).get('nps')).toMatchObject({ offerId: FIRST })
   })
 
   it('have no texts of the user: only that they were given', () => {
@@ -183,16 +206,19 @@ describe('the answers that conditions see', () => {
     expect(Object.entries(stateAfter(fact)?.answers ?? {})).toEqual([['constructor', null]])
   })
 
-  it('are kept of at most 100 forms: of the form that was begun first, only whether it was finished', () => {
+  it('are kept of at most 100 forms: of the one with the oldest answers, only whether it was finished', () => {
     const facts = Array.from({ length: MAX_FORMS_WITH_ANSWERS }, (_, nth) =>
       given({ score: 4 }, { formId: `f${nth}`, status: 'finished', after: nth }),
     )
     const full = facts.reduce(applyAnswer, NO_ANSWERS)
-    const again = applyAnswer(full, given({ score: 1 }, { formId: 'f0', offerId: SECOND, after: 500 }))
+    const again = applyAnswer(
+      full,
+      given({ score: 1 }, { formId: 'f0', offerId: SECOND, status: 'finished', after: 500 }),
+    )
     const next = applyAnswer(again, given({ score: 2 }, { formId: 'new', after: -1 }))
     const sizeOf = (formId: string) => next.get(formId)?.answers.size
     expect([next.size, sizeOf('f0'), sizeOf('f1'), sizeOf('new')]).toEqual([101, 1, 0, 1])
-    expect(next.get('f1')).toMatchObject({ offerId: FIRST, status: 'finished', finishedAt: NOW + MINUTE })
+    expect(next.get('f1')).toMatchObject({ offerId: FIRST, status: 'finished', endedAt: NOW + MINUTE })
     expect(changedAnswers(again, next)).toMatchObject({
       written: [
         ['f1', {}],
@@ -204,7 +230,7 @@ describe('the answers that conditions see', () => {
     expect(dismissed.get('f2')?.answers.size).toBe(1)
   })
 
-  it('are forgotten with the form that was begun first, beyond 1,000 forms', () => {
+  it('are forgotten with the form that has the oldest ones, beyond 1,000 forms', () => {
     const facts = Array.from({ length: MAX_ANSWERED_FORMS }, (_, nth) =>
       given({ score: 4 }, { formId: `f${nth}`, status: 'finished', after: nth }),
     )
@@ -256,33 +282,24 @@ describe('any story of answers', () => {
     )
   })
 
-  it('leaves a form finished once one of its answers has finished it', () => {
-    fc.assert(
-      fc.property(storyOfAnswers, (story) => {
-        let isFinished = false
-        let states = NO_ANSWERS
-        for (const fact of factsOf(story)) {
-          states = applyAnswer(states, fact)
-          const { finishedAt } = states.get('nps') ?? {}
-          expect(isFinished && finishedAt === undefined).toBe(false)
-          isFinished = finishedAt !== undefined
-        }
-      }),
-    )
-  })
-
-  it('keeps the offer that was begun last, and an ended offer changes nothing', () => {
+  it('keeps the answers of the offer that was finished last, or, while none was, begun last', () => {
     fc.assert(
       fc.property(storyOfAnswers, (story) => {
         let states = NO_ANSWERS
+        let finished: AnswerGiven | undefined
         const begun: string[] = []
         const ended = new Set<string>()
         for (const fact of factsOf(story.filter(({ formId }) => formId === 'nps'))) {
           const next = applyAnswer(states, fact)
           expect(ended.has(fact.offerId) && next !== states).toBe(false)
           if (!begun.includes(fact.offerId)) begun.push(fact.offerId)
-          expect(next.get('nps')?.offerId).toBe(begun.at(-1))
+          if (fact.status === 'finished' && !ended.has(fact.offerId)) finished = fact
           if (fact.status !== 'partial') ended.add(fact.offerId)
+          const state = next.get('nps')
+          expect(state?.offerId).toBe(finished?.offerId ?? begun.at(-1))
+          expect(finishedAtOf(state)).toBe(finished && Date.parse(finished.received))
+          const keptElements = new Set(state?.answers.keys())
+          expect(keptElements).toEqual(finished ? new Set(Object.keys(finished.answers)) : keptElements)
           states = next
         }
       }),

@@ -2,6 +2,7 @@ import { durationMs, frequencyRuleOf } from '@nextvisit/contracts'
 import { timesInWords } from '../../conditions/condition-words.ts'
 import { hasPassed } from '../../time/moment.ts'
 import { isoInstant } from '../../time/iso-instant.ts'
+import { finishedAtOf } from '../../users/answer-state.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { CompiledGate, ComparedValues, Gate } from './gate.ts'
 
@@ -57,7 +58,7 @@ function untilAnswered(formId: string, rule: Until): CompiledGate {
     whileWaiting: true,
     needsAnswersTo: formId,
     check: ({ queue, answers }) => {
-      const { finishedAt } = answers.get(formId) ?? {}
+      const finishedAt = finishedAtOf(answers.get(formId))
       const compared = {
         ...timesShown(queue, formId),
         finishedAt: finishedAt === undefined ? null : isoInstant(finishedAt),

@@ -57,17 +57,15 @@ CREATE TABLE form_answers (
   project        text NOT NULL,
   user_id        uuid NOT NULL,
   form_id        text NOT NULL,
-  -- The offer that was begun last, according to the caller, and the state of its answers.
+  -- The offer that was finished last, or, while none was, begun last, according to the caller; and the state of its answers.
   offer_id       uuid NOT NULL,
   status         text NOT NULL CHECK (status IN ('partial', 'finished', 'dismissed')),
-  started_at     timestamptz(3) NOT NULL,
+  kept_since     timestamptz(3) NOT NULL,
   ended_at       timestamptz(3),
-  -- When an offer of the form was finished last.
-  finished_at    timestamptz(3),
   -- By element. Of texts of the user only that they were given: null.
   answers        json NOT NULL,
-  -- At most 20 offers that were begun before, the earliest first: by id, whether it has ended.
-  earlier_offers json NOT NULL,
+  -- At most 20 other offers with an answer, the latest last: by id, whether it has ended.
+  other_offers   json NOT NULL,
   PRIMARY KEY (organization, project, user_id, form_id)
 );
 ALTER TABLE form_answers ALTER COLUMN answers SET STATISTICS 0;
