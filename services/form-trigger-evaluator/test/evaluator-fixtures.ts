@@ -1,6 +1,7 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { Recorded, TickContext } from '@nextvisit/consumer'
 import { type Form, OrganizationConfig, type ProjectConfig, TOPICS, type UserFact } from '@nextvisit/contracts'
+import { NO_PAST } from '@nextvisit/testing'
 
 /** Fixtures of the specs: a call returns a valid part, changed by its argument. */
 
@@ -21,7 +22,7 @@ export const nps: Partial<Form> = { id: 'nps', triggers: [{ event: 'Checkout Com
 /** Returns the context of a fold with acme's shop and these forms. */
 export function contextOf(forms: readonly Partial<Form>[], project: Partial<ProjectConfig> = {}): TickContext {
   const config = OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', ...project, forms }] })
-  return { catalog: staticCatalog([config]), mode: 'live', partition: PARTITION, nextOffset: 0n }
+  return { catalog: staticCatalog([config]), mode: 'live', partition: PARTITION, nextOffset: 0n, ...NO_PAST }
 }
 
 let offset = 0n

@@ -4,7 +4,7 @@ import { evolveDraft, type FoldContext } from '@nextvisit/consumer'
 import type { CounterKind, Reservation, UserFact } from '@nextvisit/contracts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type CommitDbOptions, createAdapter, openCommitDb, sql } from '@nextvisit/database'
-import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
+import { createTestDatabase, NO_PAST, type TestDatabase } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { metering } from '../src/consumer.ts'
@@ -47,7 +47,7 @@ export function givenLedger() {
   /** Ticks if a tick is due, like the core. */
   async function tick(instant: Date, partition = 0): Promise<void> {
     if (!(await isDue(partition, instant))) return
-    const writes = await projection.ticks?.tick(prisma, instant, { ...context, partition, nextOffset: 0n })
+    const writes = await projection.ticks?.tick(prisma, instant, { ...context, partition, nextOffset: 0n, ...NO_PAST })
     await db.executeAll(writes?.statements ?? [])
   }
 

@@ -3,7 +3,7 @@ import { evolveDraft } from '@nextvisit/consumer'
 import type { Claim, UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, createAdapter, openCommitDb, withClient } from '@nextvisit/database'
-import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
+import { createTestDatabase, NO_PAST, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -73,7 +73,8 @@ const dueOf = async (partitions: readonly number[], instant: Date) =>
 /** Ticks if a tick is due, like the core. */
 async function tick(partition: number, instant: Date): Promise<void> {
   if (!(await dueOf([partition], instant)).includes(partition)) return
-  const writes = await projection.ticks?.tick(prisma, instant, { catalog, mode: 'live', partition, nextOffset: 0n })
+  const context = { catalog, mode: 'live', partition, nextOffset: 0n, ...NO_PAST } as const
+  const writes = await projection.ticks?.tick(prisma, instant, context)
   await db.executeAll(writes?.statements ?? [])
 }
 

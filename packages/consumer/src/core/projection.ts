@@ -44,9 +44,30 @@ export interface FoldContext {
  */
 export type FoldMode = 'live' | 'late' | 'rebuild'
 
-export interface TickContext extends FoldContext {
+export interface TickContext<Fact extends AnyFact = AnyFact> extends FoldContext, Past<Fact> {
   readonly partition: number
   /** Offset of the first record that is not folded. */
+  readonly nextOffset: bigint
+}
+
+/** The folded records of a partition, for ticks that read them a second time. Both functions reject with LogUnavailableError. */
+export interface Past<Fact extends AnyFact = AnyFact> {
+  /**
+   * Reads from an offset on: about `maxRecords` records, or up to the first record that is not folded. Records that an erasure covers
+   * are marked, also if the erasure is later in the log. Records that cannot be decoded are left out, and sealed members stay closed.
+   */
+  readonly readAgain: (from: bigint, maxRecords: number) => Promise<ReadAgain<Fact>>
+  /**
+   * Returns the offset of the first record whose time in Kafka is not before `instantMs`. If there is none, the log's end, which may be
+   * after the last folded record.
+   */
+  readonly offsetAt: (instantMs: number) => Promise<bigint>
+}
+
+/** Records that a tick has read. */
+export interface ReadAgain<Fact extends AnyFact = AnyFact> {
+  readonly records: readonly Recorded<Fact>[]
+  /** The offset to continue from. */
   readonly nextOffset: bigint
 }
 
@@ -134,7 +155,7 @@ export interface Projection<Fact extends AnyFact = AnyFact, Draft = unknown> {
    * 24 h before is dropped (decisions.md, Retries).
    */
   readonly idempotencyOf?: (fact: Fact) => IdempotentRecord | undefined
-  readonly ticks?: Ticks
+  readonly ticks?: Ticks<Fact>
 }
 
 /**
@@ -149,7 +170,7 @@ export type Evolve<Fact extends AnyFact, Draft> = {
 }
 
 /** Changes that time alone makes to a partition's rows. */
-export interface Ticks {
+export interface Ticks<Fact extends AnyFact = AnyFact> {
   /** Returns the partitions that have something to do. Called once a second for all owned partitions. */
   readonly due: (
     db: Db,
@@ -163,7 +184,7 @@ export interface Ticks {
   readonly tick: (
     db: Db,
     instant: Date,
-    context: TickContext,
+    context: TickContext<Fact>,
   ) => Promise<Writes & { readonly afterCommit?: () => void }>
 }
 

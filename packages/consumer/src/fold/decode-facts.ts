@@ -2,7 +2,7 @@ import { decodeRecord, HEADERS, SealedFormFact, SealedUserFact } from '@nextvisi
 import type { FetchedRecord } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import type { NewDeadLetter } from '../dead-letters/dead-letter-rows.ts'
-import type { AnyFact, Recorded } from '../core/projection.ts'
+import type { AnyFact, Projection, Recorded } from '../core/projection.ts'
 import type { FoldParts } from './fold-parts.ts'
 import { fenceRecords, holdsPersonalRows } from './fence-records.ts'
 import { openRecords } from './open-records.ts'
@@ -16,14 +16,20 @@ export async function decodeBatches<Fact extends AnyFact, Draft>(
   parts: FoldParts<Fact, Draft>,
   batches: readonly Pick<PartitionBatch, 'checkpoint' | 'records' | 'deadBecause'>[],
 ): Promise<readonly DecodedBatch<Fact>[]> {
-  const { projection } = parts
-  const sealed: ZodType = projection.fence === 'QueueErased' ? SealedFormFact : SealedUserFact
-  const schema = projection.opens || holdsPersonalRows(projection) ? (sealed as ZodType<Fact>) : projection.schema
+  const schema = sealedSchemaOf(parts.projection)
   const decoded = batches.map((batch) => {
     const { checkpoint, records } = batch
     return { ...decodeFacts(schema, batch), checkpoint, records }
   })
   return openRecords(parts, await fenceRecords(parts, decoded))
+}
+
+/** Returns the schema of a projection's facts as they are in the log. Their keys decide whether an erasure covers them. */
+export function sealedSchemaOf<Fact extends AnyFact>(
+  projection: Pick<Projection<Fact, never>, 'schema' | 'fence' | 'opens' | 'evolve'>,
+): ZodType<Fact> {
+  const sealed: ZodType = projection.fence === 'QueueErased' ? SealedFormFact : SealedUserFact
+  return projection.opens || holdsPersonalRows(projection) ? (sealed as ZodType<Fact>) : projection.schema
 }
 
 /**

@@ -36,6 +36,21 @@ export async function fenceRecords<Fact extends AnyFact, Draft, Batch extends Op
   return cut.map((batch) => ({ ...batch, recorded: batch.recorded.map((record) => marked(record, fences)) }))
 }
 
+/**
+ * Marks the folded records of a partition that an erasure covers, wherever it is in the log. Unlike {@link fenceRecords}, it knows the
+ * erasures after them.
+ */
+export async function markErased<Fact extends AnyFact>(
+  projection: ErasedBy,
+  db: Db,
+  batch: OpenedBatch<Fact>,
+): Promise<readonly Recorded<Fact>[]> {
+  if (!holdsPersonalRows(projection)) return batch.recorded
+  await readErased(db, [batch])
+  const fences = await readFences(db, usersWithFence([batch]))
+  return fences.size === 0 ? batch.recorded : batch.recorded.map((record) => marked(record, fences))
+}
+
 /** A decoded batch of the partition with this checkpoint. */
 interface OpenedBatch<Fact> extends DecodedBatch<Fact> {
   readonly checkpoint: PartitionCheckpoint

@@ -2,6 +2,7 @@ import type { CatalogView } from '@nextvisit/catalog'
 import type { CommitDb } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
 import type { AnyFact, FoldContext, FoldMode, Projection, Recorded } from '../core/projection.ts'
+import type { PastLog } from './past-log.ts'
 import type { UserKeys } from './user-keys.ts'
 
 /** The parts of a process that the fold of a projection uses. */
@@ -15,6 +16,8 @@ export interface FoldParts<Fact extends AnyFact, Draft> {
   readonly mode?: FoldMode
   /** Absent: the projection opens no records. */
   readonly userKeys?: UserKeys | undefined
+  /** Absent: ticks read no records a second time. */
+  readonly pastLog?: PastLog | undefined
   /** Default: logs nothing. */
   readonly logger?: Logger
   /** Called after each commit of batches. `recorded`: every decoded record, duplicates included. */

@@ -14,6 +14,7 @@ import {
   type PartitionBatch,
   type Stale,
 } from '../fold/partition-batch.ts'
+import { readPast } from '../fold/read-past.ts'
 import { insertOutbox } from '../outbox/outbox.ts'
 import type { AnyFact } from '../core/projection.ts'
 
@@ -93,7 +94,8 @@ async function commitTick<Fact extends AnyFact, Draft>(
   const { projection, db } = parts
   const { partition } = checkpoint.key
   const { nextOffset } = checkpoint.current()
-  const writes = await projection.ticks?.tick(db, instant, { ...contextOf(parts), partition, nextOffset })
+  const context = { ...contextOf(parts), partition, nextOffset, ...readPast(parts, checkpoint) }
+  const writes = await projection.ticks?.tick(db, instant, context)
   if (!writes) return NOTHING_FOLDED
   const statements = [...writes.statements, ...insertOutbox(writes.outbox ?? [])]
   if (statements.length === 0) return NOTHING_FOLDED

@@ -22,6 +22,7 @@ import { RunnerStoppedError } from '../core/errors.ts'
 import type { AnyFact, Projection } from '../core/projection.ts'
 import { createCommitLoop } from '../partition/commit-loop.ts'
 import type { FoldParts } from '../fold/fold-parts.ts'
+import { createPastLog } from '../fold/past-log.ts'
 import { createOutboxDrain, type NotePublished } from '../outbox/outbox-drain.ts'
 import type { UserKeys } from '../fold/user-keys.ts'
 import { createTickRounds } from '../ticks/tick-rounds.ts'
@@ -121,9 +122,11 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
     })
   const drainSoon = (): void => outbox?.drainSoon()
 
+  const pastLog = createPastLog({ connection, topic, logAdmin, logger })
   const parts: FoldParts<Fact, Draft> = {
     projection,
     db: foldDb,
+    pastLog,
     catalog,
     serviceVersion,
     userKeys,
@@ -202,6 +205,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
     await left
     await folding
     await ticks.finished()
+    pastLog.stop()
     alarms.stop()
     await alarms.finished()
     await outbox?.finished()

@@ -8,7 +8,7 @@ export interface OnDemandReader {
   /**
    * Fetches once, without a wait for new records. Returns what it found from each position on: at most about 1 MiB, in
    * batches that are in order within each partition. Rejects if the broker does not answer, with PositionOutsideLogError, and
-   * with UndecodableBatchError.
+   * with UndecodableBatchError, unless `withStandIns`.
    */
   readonly read: (positions: ReadonlyMap<number, bigint>) => Promise<readonly FetchedBatch[]>
   /** Closes the connection. */
@@ -19,6 +19,8 @@ interface OnDemandReaderOptions {
   readonly logger?: Logger
   /** Maximum number of records in a batch. */
   readonly maxBatchRecords: number
+  /** True: an undecodable batch becomes one record (`FetchedRecord.undecodable`). Default: false. */
+  readonly withStandIns?: boolean
 }
 
 /** Small, because a reader beside the folds takes no part in their budget. */
@@ -29,7 +31,7 @@ const MAX_FETCH_BYTES = 1024 * 1024
 export function createOnDemandReader(
   connection: LogConnection,
   topic: string,
-  { logger = silentLogger, maxBatchRecords }: OnDemandReaderOptions,
+  { logger = silentLogger, maxBatchRecords, withStandIns = false }: OnDemandReaderOptions,
 ): OnDemandReader {
   const stopping = new AbortController()
   const fetcher = createLogFetcher(connection, topic, {
@@ -39,7 +41,7 @@ export function createOnDemandReader(
     logger,
     signal: stopping.signal,
   })
-  const decoding = { bounds: { maxRecords: maxBatchRecords, maxBytes: MAX_FETCH_BYTES }, withStandIns: false }
+  const decoding = { bounds: { maxRecords: maxBatchRecords, maxBytes: MAX_FETCH_BYTES }, withStandIns }
 
   return {
     read: async (positions) => {
