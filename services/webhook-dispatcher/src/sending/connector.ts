@@ -1,0 +1,162 @@
+import dns from 'node:dns/promises'
+import net from 'node:net'
+import tls from 'node:tls'
+import { checkAddress, type Network } from './networks.ts'
+
+/** Includes the resolution of the name and the TLS handshake, ms. An attempt ends before. */
+const CONNECT_WITHIN_MS = 15_000
+/** A resolution that fails later than this blocks one of the few threads that resolve names, ms. */
+const SLOW_RESOLUTION_MS = 1_000
+/** A name whose resolution has failed slowly is not resolved again before, ms. */
+const RESOLVE_AGAIN_AFTER_MS = 30_000
+
+/** No address of the endpoint is allowed. Nothing was sent. */
+export class AddressBlockedError extends Error {
+  override readonly name = 'AddressBlockedError'
+  readonly code = 'ADDRESS_BLOCKED'
+  readonly retryable = false
+}
+
+/** The name was not resolved, because it has just failed slowly. */
+export class NameUnresolvedError extends Error {
+  override readonly name = 'NameUnresolvedError'
+  readonly code = 'ENOTFOUND'
+  readonly retryable = true
+}
+
+export interface ConnectorParts {
+  /** Networks that are allowed beside public addresses (`WEBHOOK_ALLOWED_NETWORKS`). */
+  readonly networks: readonly Network[]
+  /** http is allowed, to {@link networks} only. */
+  readonly isHttpAllowed: boolean
+  /** Returns all addresses of a name. Default: those of `node:dns`. */
+  readonly resolve?: (hostname: string) => Promise<readonly string[]>
+  /** Connects to the first of these addresses that answers. Default: with `node:net`. */
+  readonly connect?: (addresses: readonly string[], port: number) => net.Socket
+  /** Certificates of authorities, in addition to those of Node. */
+  readonly ca?: string
+}
+
+export interface Target {
+  /** `https:` or `http:`. */
+  readonly protocol: string
+  /** A name or an address, without brackets. */
+  readonly hostname: string
+  readonly port: number
+}
+
+export type Connector = ReturnType<typeof createConnector>
+
+/**
+ * Creates the only way to an endpoint. It resolves the name once for each connection, connects to the addresses that are allowed, and to
+ * no others: another answer of the resolver has no effect. TLS verifies the name. Rejects with an {@link AddressBlockedError} if none is allowed.
+ */
+export function createConnector({
+  networks,
+  isHttpAllowed,
+  resolve = resolveName,
+  connect = connectToFirst,
+  ca,
+}: ConnectorParts) {
+  const resolveOnce = resolvingTogether(resolve)
+  const trusted = ca === undefined ? {} : { ca: [...tls.rootCertificates, ca] }
+
+  async function connectTo({ protocol, hostname, port }: Target): Promise<net.Socket> {
+    const isPlain = protocol === 'http:'
+    if (isPlain && !isHttpAllowed) throw new AddressBlockedError('The address must be https')
+    const addresses = net.isIP(hostname) ? [hostname] : await resolveOnce(hostname)
+    const verdicts = addresses.map((one) => checkAddress(one, { networks, isPublicAllowed: !isPlain }))
+    const allowed = addresses.filter((_, at) => verdicts[at]?.outcome === 'allowed')
+    if (allowed.length === 0) throw new AddressBlockedError(`The address is not allowed: ${reasonOf(verdicts)}`)
+    const socket = connect(allowed, port)
+    await becomesReady(socket, 'connect')
+    if (isPlain) return socket
+    // The handle of a socket may change until it is connected, so TLS begins afterwards.
+    const secure = tls.connect({ ...trusted, socket, host: hostname, ...serverName(hostname) })
+    await becomesReady(secure, 'secureConnect')
+    return secure
+  }
+
+  return { connectTo }
+}
+
+function reasonOf(verdicts: readonly ReturnType<typeof checkAddress>[]): string {
+  const reasons = verdicts.flatMap((verdict) => (verdict.outcome === 'blocked' ? verdict.because : []))
+  return [...new Set(reasons)].join(', ') || 'none was found'
+}
+
+/** A name in TLS has no trailing dot, and an address is none. */
+function serverName(hostname: string): { readonly servername: string } {
+  return { servername: net.isIP(hostname) ? '' : hostname.replace(/\.$/, '') }
+}
+
+async function resolveName(hostname: string): Promise<readonly string[]> {
+  return (await dns.lookup(hostname, { all: true })).map(({ address }) => address)
+}
+
+function connectToFirst(addresses: readonly string[], port: number): net.Socket {
+  const [first = ''] = addresses
+  if (addresses.length === 1) return net.connect({ host: first, port })
+  const found = addresses.map((address) => ({ address, family: net.isIP(address) }))
+  return net.connect({
+    host: first,
+    port,
+    autoSelectFamily: true,
+    lookup: (_host, _options, done) => done(null, found),
+  })
+}
+
+/** Destroys a socket that does not become ready in time, or that fails. */
+async function becomesReady(socket: net.Socket, event: 'connect' | 'secureConnect'): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const timer = setTimeout(() => socket.destroy(timeoutError()), CONNECT_WITHIN_MS)
+  const onClose = () => reject(closedError())
+  socket.once(event, resolve).once('error', reject).once('close', onClose)
+  try {
+    await promise
+  } catch (error) {
+    socket.on('error', () => {}).destroy()
+    throw error
+  } finally {
+    clearTimeout(timer)
+    socket.off(event, resolve).off('error', reject).off('close', onClose)
+  }
+}
+
+function timeoutError(): Error {
+  return Object.assign(new Error('The endpoint does not answer'), { code: 'ETIMEDOUT' })
+}
+
+function closedError(): Error {
+  return Object.assign(new Error('The connection was closed'), { code: 'ECONNRESET' })
+}
+
+/**
+ * Connections that are opened at the same time share a resolution. A slow resolver blocks one thread at most of the time, so that it
+ * does not delay others.
+ */
+function resolvingTogether(resolve: NonNullable<ConnectorParts['resolve']>): typeof resolve {
+  const running = new Map<string, Promise<readonly string[]>>()
+  const failedSlowly = new Map<string, number>()
+
+  async function begin(hostname: string): Promise<readonly string[]> {
+    const beganMs = performance.now()
+    try {
+      return await resolve(hostname)
+    } catch (error) {
+      const nowMs = performance.now()
+      if (nowMs - beganMs >= SLOW_RESOLUTION_MS) failedSlowly.set(hostname, nowMs + RESOLVE_AGAIN_AFTER_MS)
+      throw error
+    }
+  }
+
+  return (hostname) => {
+    const againAtMs = failedSlowly.get(hostname)
+    if (againAtMs !== undefined && againAtMs > performance.now())
+      return Promise.reject(new NameUnresolvedError('The name could not be resolved'))
+    failedSlowly.delete(hostname)
+    const shared = running.get(hostname) ?? begin(hostname).finally(() => running.delete(hostname))
+    running.set(hostname, shared)
+    return shared
+  }
+}

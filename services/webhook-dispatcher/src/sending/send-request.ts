@@ -1,0 +1,175 @@
+import http from 'node:http'
+import https from 'node:https'
+import type { AttemptOutcome } from '@nextvisit/contracts'
+import { AddressBlockedError, type Connector } from './connector.ts'
+
+export const ATTEMPT_WITHIN_MS = 15_000
+const MAX_RESPONSE_BYTES = 4_096
+/** The rest of a response that comes slowly is dropped after this: its status counts already. */
+const BODY_WITHIN_MS = 2_000
+/** Connections that are not used are closed after this. */
+const KEEP_ALIVE_MS = 20_000
+const MAX_RETRY_AFTER_MS = 24 * 3_600_000
+
+export interface AttemptResult {
+  readonly outcome: AttemptOutcome
+  /** Absent: no response came. */
+  readonly httpStatus?: number
+  /** Why no response came, or why it does not count. */
+  readonly error?: string
+  /** The first 4 KB. */
+  readonly response?: string
+  /** `Retry-After` of a response that does not count, at most 24 h. */
+  readonly retryAfterMs?: number
+  readonly durationMs: number
+}
+
+/** Creates the connections of an endpoint. They stay open between requests, and no proxy is used, whatever the environment says. */
+export function createEndpointAgent(protocol: string, { connectTo }: Connector): http.Agent {
+  const agent = new (protocol === 'https:' ? https : http).Agent({ keepAlive: true, timeout: KEEP_ALIVE_MS })
+  agent.createConnection = (options, onCreated) => {
+    const { host, port } = options as { readonly host: string; readonly port: number }
+    connectTo({ protocol, hostname: host, port: Number(port) }).then(
+      (socket) => onCreated?.(null, socket),
+      (error: Error) => onCreated?.(error, undefined as never),
+    )
+    return undefined
+  }
+  return agent
+}
+
+export interface AttemptRequest {
+  readonly url: URL
+  readonly agent: http.Agent
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** Default: {@link ATTEMPT_WITHIN_MS}. */
+  readonly withinMs?: number
+  /** Ends the attempt. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Sends one request and reads the response. A response counts once its headers have come, and redirects are not followed. A request over
+ * a connection that the other end has closed meanwhile is sent again at once. Returns undefined if `signal` ended it before.
+ */
+export async function sendRequest(request: AttemptRequest): Promise<AttemptResult | undefined> {
+  const beganMs = performance.now()
+  const ending = new AbortController()
+  const end = () => ending.abort()
+  const timer = setTimeout(end, request.withinMs ?? ATTEMPT_WITHIN_MS)
+  request.signal?.addEventListener('abort', end)
+  try {
+    const answered = await sendUntilAnswered(request, ending.signal)
+    const durationMs = Math.round(performance.now() - beganMs)
+    if (!('failure' in answered)) return { ...(await describeResponse(answered, ending.signal)), durationMs }
+    if (request.signal?.aborted) return undefined
+    return { ...describeFailure(answered.failure, ending.signal.aborted), durationMs }
+  } finally {
+    clearTimeout(timer)
+    request.signal?.removeEventListener('abort', end)
+  }
+}
+
+async function sendUntilAnswered(
+  request: AttemptRequest,
+  signal: AbortSignal,
+): Promise<http.IncomingMessage | NoResponse> {
+  const answered = await sendOnce(request, signal)
+  return 'failure' in answered && answered.wasClosed && !signal.aborted ? sendOnce(request, signal) : answered
+}
+
+interface NoResponse {
+  readonly failure: NodeJS.ErrnoException
+  /** The connection was open from an earlier request, and closed. */
+  readonly wasClosed: boolean
+}
+
+function sendOnce(
+  { url, agent, headers, body }: AttemptRequest,
+  signal: AbortSignal,
+): Promise<http.IncomingMessage | NoResponse> {
+  const { promise, resolve } = Promise.withResolvers<http.IncomingMessage | NoResponse>()
+  const bytes = Buffer.from(body)
+  const options = { agent, method: 'POST', headers: { ...headers, 'content-length': String(bytes.length) }, signal }
+  const request = (url.protocol === 'https:' ? https : http).request(url, options)
+  const fail = (failure: NodeJS.ErrnoException): void =>
+    resolve({ failure, wasClosed: request.reusedSocket && failure.code === 'ECONNRESET' })
+  request
+    .once('response', resolve)
+    .on('error', fail)
+    .once('close', () => fail(Object.assign(new Error('No response'), { code: 'ECONNRESET' })))
+    .end(bytes)
+  return promise
+}
+
+function describeFailure(failure: NodeJS.ErrnoException, isTimeout: boolean): Omit<AttemptResult, 'durationMs'> {
+  if (failure instanceof AddressBlockedError) return { outcome: 'blocked', error: failure.message }
+  if (isTimeout || failure.code === 'ETIMEDOUT') return { outcome: 'timeout', error: 'No response came in time' }
+  const { code = 'UNKNOWN' } = failure
+  return { outcome: 'unreachable', error: `${FAILURES[code] ?? 'No response came'} (${code})` }
+}
+
+/** Without the message of the error, which has the address. */
+const FAILURES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The connection was refused',
+  ECONNRESET: 'The connection was closed',
+  EPIPE: 'The connection was closed',
+  EHOSTUNREACH: 'The host is unreachable',
+  ENETUNREACH: 'The network is unreachable',
+  ENOTFOUND: 'The name is not known',
+  EAI_AGAIN: 'The name could not be resolved',
+  CERT_HAS_EXPIRED: 'The certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is not trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'The certificate is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate is not trusted',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is of another name',
+  HPE_HEADER_OVERFLOW: 'The headers of the response are too large',
+}
+
+async function describeResponse(
+  message: http.IncomingMessage,
+  signal: AbortSignal,
+): Promise<Omit<AttemptResult, 'durationMs'>> {
+  const httpStatus = message.statusCode ?? 0
+  const response = await readStart(message, signal)
+  if (httpStatus >= 200 && httpStatus < 300) return { outcome: 'delivered', httpStatus, response }
+  const retryAfterMs = parseRetryAfter(message.headers['retry-after'], Date.now())
+  return {
+    outcome: 'refused',
+    httpStatus,
+    response,
+    ...(httpStatus >= 300 && httpStatus < 400 && { error: 'Redirects are not followed' }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  }
+}
+
+/** Returns at most 4 KB of the body, as far as it comes in time. Text that Postgres cannot hold is replaced. */
+async function readStart(message: http.IncomingMessage, signal: AbortSignal): Promise<string> {
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
+  const chunks: Buffer[] = []
+  let size = 0
+  message.on('data', (chunk: Buffer) => {
+    chunks.push(chunk)
+    size += chunk.length
+    // One byte more tells that there is a rest, which is dropped with the connection.
+    if (size > MAX_RESPONSE_BYTES) resolve()
+  })
+  message
+    .once('end', resolve)
+    .on('error', () => resolve())
+    .once('close', resolve)
+  signal.addEventListener('abort', () => resolve())
+  const timer = setTimeout(resolve, BODY_WITHIN_MS)
+  await ended
+  clearTimeout(timer)
+  if (!message.complete) message.destroy()
+  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BYTES)).replaceAll('\0', '\uFFFD')
+}
+
+/** Parses `Retry-After`: seconds or a date. Returns undefined if it is neither, or in the past. */
+export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined) return undefined
+  const ms = /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1_000 : Date.parse(value) - nowMs
+  return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : undefined
+}
