@@ -31,7 +31,7 @@ export function createErasureRoutes(parts: ErasureRoutesParts): readonly Route[]
     if (!erasureId.success) return refuse(REFUSALS.erasure)
     const asked = await userEraser.readErasure({ organization, project, erasureId: erasureId.data }, { deadlineAt })
     if (asked.outcome === 'not-found') return refuse(REFUSALS.erasure)
-    return asked.outcome === 'answered' ? answer(200, asked.answer) : refuse(REFUSALS.notRead)
+    return asked.outcome === 'answered' ? answer(200, asked.answer) : refuse(REFUSALS.notRead('user eraser'))
   }
 
   async function listErasures({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Result> {
@@ -39,7 +39,7 @@ export function createErasureRoutes(parts: ErasureRoutesParts): readonly Route[]
     const parsed = parsePage(parameters, (after) => Uuid.safeParse(after).success)
     if (parsed.outcome === 'refused') return parsed
     const asked = await userEraser.listErasures({ organization, project, ...parsed.query }, { deadlineAt })
-    return asked.outcome === 'answered' ? answer(200, asked.answer) : refuse(REFUSALS.notRead)
+    return asked.outcome === 'answered' ? answer(200, asked.answer) : refuse(REFUSALS.notRead('user eraser'))
   }
 
   async function listSuppressions({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Result> {
@@ -47,7 +47,7 @@ export function createErasureRoutes(parts: ErasureRoutesParts): readonly Route[]
     const parsed = parsePage(parameters, (after) => typeof after === 'string' && isSuppressionPlace(after))
     if (parsed.outcome === 'refused') return parsed
     const page = await readSuppressions({ organization, project, ...parsed.query }, deadlineAt)
-    return page ? answer(200, page) : refuse(REFUSALS.notRead)
+    return page ? answer(200, page) : refuse(REFUSALS.notRead('list of suppressions'))
   }
 
   return [

@@ -97,11 +97,11 @@ export function sharedRefusals(methods: readonly string[], route?: RouteSignatur
   const otherMethod = REFUSALS.otherMethod(methods)
   const always = { notHttp, noHost, otherMethod, tooSlow, expectation, headersTooLarge, broken }
   if (!route) return always
-  const { key, busy, noCatalog, notRead } = REFUSALS
+  const { key, busy, noCatalog } = REFUSALS
   const kindOfKey = REFUSALS.kindOfKey(route.keyKind)
   const ofPermission: DocumentedRefusals = route.permission ? { [route.permission]: REFUSALS[route.permission] } : {}
   const ofKey = { key, kindOfKey, ...ofPermission, tooFast: REFUSALS.tooFast(100), busy, noCatalog }
-  if (route.method === 'GET') return { ...always, ...ofKey, notRead }
+  if (route.method === 'GET') return { ...always, ...ofKey, notRead: REFUSALS.notRead('user projector') }
   if (route.method === 'DELETE') return { ...always, ...ofKey, notRecorded: REFUSALS.notRecorded }
   const { contentType } = REFUSALS
   const ofType: DocumentedRefusals = route.keyIn ? {} : { contentType }

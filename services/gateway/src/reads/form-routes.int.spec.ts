@@ -9,7 +9,7 @@ import {
 } from '@nextvisit/contracts'
 import { contentHashOf } from '@nextvisit/domain'
 import { NOT_FOUND } from '@nextvisit/service-kit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
 
@@ -118,6 +118,9 @@ afterAll(async () => {
   await service.stop()
 })
 
+/** Returns the message while a part does not answer. */
+const late = (part: string) => `This cannot be read now, because the ${part} is late or unavailable: try again`
+
 const asked = () => service.calls.at(-1)?.question
 
 describe('GET /v2/admin/forms (forms.md, Results)', () => {
@@ -150,6 +153,64 @@ describe('GET /v2/admin/forms (forms.md, Results)', () => {
       }
       expect(listed).toEqual(['ces', 'nps', 'old'])
     }
+  })
+})
+
+describe('GET /v2/admin/forms of a project with many forms', () => {
+  const formIds = Array.from({ length: 250 }, (_, nth) => `form-${1_000 + nth}`)
+  let questions: { readonly after?: string | undefined; readonly limit: number }[] = []
+  let failsAfter = ''
+  let collector: Awaited<ReturnType<typeof startService>>
+  let ofMany: GatewayFixture
+  beforeAll(async () => {
+    collector = await startService({
+      readFormFunnels: async ({ limit, after = '' }) => {
+        questions.push({ after, limit })
+        if (after !== '' && after === failsAfter) throw new Error('This call fails')
+        const left = formIds.filter((formId) => formId > after)
+        const forms = left.slice(0, limit).map((formId) => ({ formId, funnel: FUNNEL, responseRate: 1, unmatched: 0 }))
+        return { forms, next: left.length > limit ? (forms.at(-1)?.formId ?? null) : null }
+      },
+    })
+    ofMany = await startGateway({ besides: gateway, services: { 'answer-collector': collector.url } })
+  })
+  beforeEach(() => {
+    questions = []
+    failsAfter = ''
+  })
+  afterAll(async () => {
+    await ofMany.stop()
+    await collector.stop()
+  })
+
+  const list = async (query: string) => {
+    const { forms, next } = FormsPage.parse((await ofMany.get(`/v2/admin/forms?${query}`)).body)
+    return { ids: forms.map(({ formId }) => formId), next }
+  }
+
+  it('reads its funnels in calls of at most 100 forms', async () => {
+    // The project of the workspace has two further forms.
+    expect(await list('limit=1000')).toEqual({ ids: ['ces', ...formIds, 'nps'], next: null })
+    expect(questions).toEqual([
+      { after: '', limit: 100 },
+      { after: formIds[99], limit: 100 },
+      { after: formIds[199], limit: 100 },
+    ])
+  })
+
+  it('asks for no more forms than the page has, and names the last one', async () => {
+    expect(await list('limit=150&after=d')).toEqual({ ids: formIds.slice(0, 150), next: formIds[149] })
+    expect(questions).toEqual([
+      { after: 'd', limit: 100 },
+      { after: formIds[99], limit: 50 },
+    ])
+    expect(await list(`limit=150&after=${formIds[149]}`)).toEqual({ ids: [...formIds.slice(150), 'nps'], next: null })
+  })
+
+  it('answers 503 if a later call fails, and no part of the list', async () => {
+    failsAfter = formIds[199] ?? ''
+    expect(await ofMany.get('/v2/admin/forms?limit=1000')).toMatchObject({ status: 503 })
+    expect((await ofMany.get('/v2/admin/forms?limit=200')).status).toBe(200)
   })
 })
 
@@ -211,7 +272,7 @@ describe('GET /v2/admin/forms/{formId}/results (forms.md, Results)', () => {
       expect(await gateway.get(`/v2/admin/forms/${formId}/${page}`)).toMatchObject({ status: 404, body: notFound })
   })
 
-  it('needs an admin key, and answers 503 with Retry-After while a service is unavailable', async () => {
+  it('needs an admin key, and answers 503 with Retry-After, naming the service, while one is unavailable', async () => {
     const alone = await startGateway({ besides: gateway })
     const withoutNames = await startGateway({ besides: gateway, services: { 'answer-collector': service.url } })
     const answers = [
@@ -220,9 +281,13 @@ describe('GET /v2/admin/forms/{formId}/results (forms.md, Results)', () => {
     ]
     await alone.stop()
     await withoutNames.stop()
-    expect(answers.map(({ status, headers }) => [status, headers['retry-after']])).toEqual(
-      answers.map(() => [503, '1']),
-    )
+    const collector = [503, '1', late('answer collector')]
+    expect(answers.map(({ status, headers, body }) => [status, headers['retry-after'], body['message']])).toEqual([
+      collector,
+      collector,
+      collector,
+      [503, '1', late('user projector')],
+    ])
     expect((await gateway.get('/v2/admin/forms', gateway.keys.sdk)).status).toBe(403)
   })
 })

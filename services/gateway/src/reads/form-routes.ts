@@ -43,7 +43,7 @@ export function createFormRoutes(parts: FormRoutesParts): readonly Route[] {
     if (wanted.outcome === 'refused') return wanted
     const question = { organization, project, environment: wanted.environment, ...parsed.query }
     const read = await readFunnels(question, deadlineAt)
-    if (!read) return refuse(REFUSALS.notRead)
+    if (!read) return refuse(REFUSALS.notRead('answer collector'))
     const counted = new Map(read.forms.map(({ formId, ...counts }) => [formId, counts]))
     const named = formsOf(place)
     const { limit, after = '' } = parsed.query
@@ -84,7 +84,7 @@ export function createFormRoutes(parts: FormRoutesParts): readonly Route[] {
     const read = await answerCollector.readFormResults(question, { deadlineAt })
     if (read.outcome === 'answered')
       return read.answer === TOO_MANY_DAYS ? refuse(REFUSALS.resultDays) : answer(200, read.answer)
-    if (read.outcome !== 'not-found') return refuse(REFUSALS.notRead)
+    if (read.outcome !== 'not-found') return refuse(REFUSALS.notRead('answer collector'))
     return formsOf(place).has(formId) ? answer(200, noResults(language)) : refuse(REFUSALS.form)
   }
 
@@ -100,10 +100,10 @@ export function createFormRoutes(parts: FormRoutesParts): readonly Route[] {
     const read = await answerCollector.readFormAnswers({ ...form, ...page.query }, { deadlineAt })
     if (read.outcome === 'not-found' && formsOf(place).has(formId)) return answer(200, { answers: [], next: null })
     if (read.outcome === 'not-found') return refuse(REFUSALS.form)
-    if (read.outcome !== 'answered') return refuse(REFUSALS.notRead)
+    if (read.outcome !== 'answered') return refuse(REFUSALS.notRead('answer collector'))
     const { answers, next } = read.answer
     const named = await withNames(place, answers, deadlineAt)
-    if (!named) return refuse(REFUSALS.notRead)
+    if (!named) return refuse(REFUSALS.notRead('user projector'))
     return answer(200, { answers: named, next, ...staleOf(read.answer) })
   }
 

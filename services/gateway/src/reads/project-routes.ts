@@ -30,7 +30,7 @@ export function createProjectRoutes(parts: ProjectRoutesParts): readonly Route[]
   async function getUsage({ project: { organization, project, plan }, receivedMs, deadlineAt }: CheckedRequest) {
     const month = monthOf(new Date(receivedMs).toISOString())
     const usage = await metering.readUsage({ organization, project, month }, { deadlineAt })
-    if (usage.outcome !== 'answered') return refuse(REFUSALS.notRead)
+    if (usage.outcome !== 'answered') return refuse(REFUSALS.notRead('metering service'))
     const counts = usage.answer
     return answer(200, {
       month: counts.month,
@@ -46,7 +46,7 @@ export function createProjectRoutes(parts: ProjectRoutesParts): readonly Route[]
     if (page.outcome === 'refused') return page
     const query = { kind, organization, project, ...page.query }
     const read = await traitRegistry.readDefinitions(query, { deadlineAt: request.deadlineAt })
-    if (read.outcome !== 'answered') return refuse(REFUSALS.notRead)
+    if (read.outcome !== 'answered') return refuse(REFUSALS.notRead('trait registry'))
     return answer(200, { [`${kind}s`]: read.answer.definitions, next: read.answer.next })
   }
 
@@ -60,7 +60,7 @@ export function createProjectRoutes(parts: ProjectRoutesParts): readonly Route[]
     const { page, next } = pageOf(rest, limit)
     const segments = page.map(({ id, fingerprint }) => ({ id, fingerprint }))
     const read = await userProjector.readSegments({ organization, project, segments }, { deadlineAt })
-    if (read.outcome !== 'answered') return refuse(REFUSALS.notRead)
+    if (read.outcome !== 'answered') return refuse(REFUSALS.notRead('user projector'))
     const { usersTotal, segments: progress } = read.answer
     return answer(200, {
       segments: page.map(({ id, name }, index) => ({ id, name, ...progress[index], usersTotal })),
@@ -79,7 +79,7 @@ export function createProjectRoutes(parts: ProjectRoutesParts): readonly Route[]
     if (!segment) return refuse(REFUSALS.segment)
     const query = { organization, project, segmentId: segment.id, ...page.query }
     const members = await userProjector.readSegmentMembers(query, { deadlineAt: request.deadlineAt })
-    if (members.outcome !== 'answered') return refuse(REFUSALS.notRead)
+    if (members.outcome !== 'answered') return refuse(REFUSALS.notRead('user projector'))
     const { users, next, stale } = members.answer
     const shown = stale ? users.filter(({ userId }) => !wasErased(erasures, { organization, project, userId })) : users
     return answer(200, { users: shown, next, ...staleOf(members.answer) })

@@ -14,7 +14,7 @@ export function createListRefusals({ read }: Pick<RefusalStore, 'read'>): Route 
       const reason = parameters.get('reason') ?? undefined
       if (reason !== undefined && !REASONS.has(reason)) return refuse(REFUSALS.reason)
       const found = await read(project, receivedMs, reason).catch(() => undefined)
-      if (!found) return refuse(REFUSALS.notRead)
+      if (!found) return refuse(REFUSALS.notRead('list of refusals'))
       const { limit, after } = parsed.query
       const rest = after === undefined ? found.refusals : found.refusals.filter(({ id }) => id < after)
       const { page, next } = pageOf(rest, limit)

@@ -26,8 +26,9 @@ export function createUserRoutes(
       readQueue(named.query, { deadlineAt }),
     ])
     if (user.outcome === 'not-found') return refuse(REFUSALS.user)
-    if (user.outcome !== 'answered' || queue.outcome === 'unavailable') return refuse(REFUSALS.notRead)
-    if (user.answer.stale && wasErased(erasures, named.query)) return refuse(REFUSALS.notRead)
+    if (user.outcome !== 'answered') return refuse(REFUSALS.notRead('user projector'))
+    if (queue.outcome === 'unavailable') return refuse(REFUSALS.notRead('form trigger evaluator'))
+    if (user.answer.stale && wasErased(erasures, named.query)) return refuse(REFUSALS.notRead('user projector'))
     // Segments that the workspace no longer has disappear at once, before their members are computed again.
     const known = new Set(request.project.config.segments.map(({ id }) => id))
     return answer(200, {
@@ -44,7 +45,7 @@ export function createUserRoutes(
     const { query, userName } = named
     const forms = await readForms(query, { deadlineAt: request.deadlineAt })
     if (forms.outcome === 'not-found') return refuse(REFUSALS.user)
-    if (forms.outcome !== 'answered') return refuse(REFUSALS.notRead)
+    if (forms.outcome !== 'answered') return refuse(REFUSALS.notRead('form trigger evaluator'))
     return answer(200, { userId: query.userId, userName, ...forms.answer })
   }
 

@@ -9,6 +9,7 @@ import {
   type RuleName,
   SEGMENT_COM_RULES,
 } from '@nextvisit/domain'
+import type { ReadPart } from './read-part.ts'
 
 /** Maximum number of pieces of a body. Each costs some µs: 100 KB in chunks of one byte would cost 400 ms. */
 export const MAX_BODY_PIECES = 1_024
@@ -257,7 +258,11 @@ export const REFUSALS = nameRules({
 
   // Unavailable parts.
   notRecorded: { status: 503, message: 'This could not be recorded now: try again', when: 'The log is unavailable' },
-  notRead: { status: 503, message: 'This cannot be read now: try again', when: 'The read model is unavailable' },
+  notRead: (part: ReadPart) => ({
+    status: 503,
+    message: `This cannot be read now, because the ${part} is late or unavailable: try again`,
+    when: 'The part that the message names is late or unavailable',
+  }),
 }) satisfies { readonly [Reason in LimitReason]: RefusalRule }
 
 /** Names of all refusals. */

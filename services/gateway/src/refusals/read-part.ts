@@ -1,0 +1,10 @@
+/** The parts that reads ask. */
+export type ReadPart =
+  | 'answer collector'
+  | 'form trigger evaluator'
+  | 'list of refusals'
+  | 'list of suppressions'
+  | 'metering service'
+  | 'trait registry'
+  | 'user eraser'
+  | 'user projector'
