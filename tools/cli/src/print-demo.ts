@@ -12,15 +12,18 @@ interface DemoStack {
 interface DemoCommand {
   readonly title: string
   readonly command: string
-  /** The answer as JSON; `…` replaces unpredictable values. */
+  /** The answer as JSON; `…` replaces unpredictable values and the members of long ones. */
   readonly answer: string
 }
+
+/** Stands for a value that the demo cannot know: for any, and for an object. */
+const [ANY, OBJECT] = ['…', '{…}']
 
 const EVENT = 'Checkout Completed'
 const FORM = 'nps-after-checkout'
 
 /**
- * Returns commands to identify, track and visit, which bring the demo's form to a user. Empty if the workspace lacks
+ * Returns the four requests of README.md, which bring the demo's form to a user, and an answer to it. Empty if the workspace lacks
  * the demo's keys.
  */
 function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[] {
@@ -36,7 +39,7 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
     ].join(' \\\n')
   return [
     {
-      title: 'Your server identifies a user:',
+      title: '1. Identify a user.',
       command: post('/v2/admin/identify-user', stack.keys.admin, {
         userName,
         userAttributes: { $set: { plan: 'pro' } },
@@ -44,11 +47,11 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
       answer: JSON.stringify({ message: 'ok', userId }),
     },
     {
-      title: 'It tracks an event of the user (newEvent is true only the first time):',
+      title: '2. Track an event. It queues a form. (newEvent is true only the first time.)',
       command: post('/v2/admin/track-event', stack.keys.admin, { userName, eventName: EVENT }),
       answer: JSON.stringify({
-        requestId: '…',
-        occurredAt: '…',
+        requestId: ANY,
+        occurredAt: ANY,
         newEvent: true,
         triggersEvaluated: true,
         formsQueued: 1,
@@ -56,7 +59,7 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
       }),
     },
     {
-      title: 'At the next visit of the user, the SDK gets the form, once:',
+      title: '3. The user visits, and gets the form.',
       command: post('/v2/sdk/identify-user', stack.keys.sdk, { userName }),
       answer: JSON.stringify({
         message: 'ok',
@@ -65,7 +68,24 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
         pingOnNextPageVisit: false,
         onPageDelay: onPageDelaySeconds,
         nextFeedbackId: FORM,
-        nextFeedback: '…',
+        nextFeedback: { offerId: ANY, formId: FORM, revision: ANY, language: 'en', content: OBJECT },
+      }).replaceAll(/"(…|{…})"/g, '$1'),
+    },
+    {
+      title:
+        '4. The user answers it. Put offerId and revision of the answer above in the place of OFFER_ID and REVISION.',
+      command: post('/v2/sdk/answers', stack.keys.sdk, {
+        userName,
+        offerId: 'OFFER_ID',
+        formId: FORM,
+        revision: 'REVISION',
+        answers: { score: 9 },
+        status: 'finished',
+      }).replace('"REVISION"', 'REVISION'),
+      answer: JSON.stringify({
+        requestId: ANY,
+        status: 'finished',
+        message: 'Answers recorded. The form is finished.',
       }),
     },
   ]

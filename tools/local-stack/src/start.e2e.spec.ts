@@ -160,15 +160,23 @@ describe('pnpm start', () => {
   })
 })
 
-/** Runs the three printed commands in a shell and compares the answers with the printed ones. */
+/** Runs the four printed commands in a shell and compares the answers with the printed ones. */
 async function pasteCommands(output: string): Promise<void> {
   const commands = [...output.matchAll(/^(curl .*?)\n\n→ (\{.*?\})$/gms)]
-  expect(commands).toHaveLength(3)
-  const anything: unknown = expect.anything()
-  for (const [, command, answer] of commands) {
-    const { stdout } = await promisify(execFile)('sh', ['-c', command ?? ''])
-    const said = Object.entries(JSON.parse(answer ?? '') as object)
-    const expected = said.map(([name, value]) => [name, value === '…' ? anything : value] as const)
-    expect(JSON.parse(stdout)).toEqual(Object.fromEntries(expected))
+  expect(commands).toHaveLength(4)
+  let offer: { readonly offerId?: string; readonly revision?: number } = {}
+  for (const [, printed = '', answer = ''] of commands) {
+    const command = printed.replace('OFFER_ID', offer.offerId ?? '').replace('REVISION', String(offer.revision))
+    const { stdout } = await promisify(execFile)('sh', ['-c', command])
+    const got = JSON.parse(stdout) as { readonly nextFeedback?: typeof offer }
+    expect(got).toEqual(withAnything(JSON.parse(answer.replaceAll(/:(?:…|\{…\})/g, ':"…"'))))
+    offer = got.nextFeedback ?? offer
   }
+}
+
+/** Replaces each `…` by a matcher of any value. */
+function withAnything(value: unknown): unknown {
+  if (value === '…') return expect.anything()
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withAnything(member)]))
 }

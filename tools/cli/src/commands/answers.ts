@@ -35,7 +35,10 @@ const ANSWER_WITHIN_MS = 10_000
 export function createCommand(): Command {
   return new Command('answers')
     .description('Export the answers of users to a form.')
-    .addHelpText('after', '\nExample:\n  nextvisit answers export --project shop --form nps --format csv --out nps.csv')
+    .addHelpText(
+      'after',
+      '\nExample:\n  nextvisit answers export --project demo/shop --form nps-after-checkout --format csv --out nps.csv',
+    )
     .addCommand(
       new Command('export')
         .description('Write the answers of users to a form, newest first.')
@@ -49,15 +52,15 @@ export function createCommand(): Command {
           `
 ndjson: an answer is an object as in GET /v2/admin/forms/{formId}/answers. csv: a table in UTF-8 with a header, and a column for each
 element of every revision: answers.<id>. Options of a list are separated by ; and texts in place of an option are in answers.<id>.other.
-A text that a spreadsheet would compute, such as =1+1, begins with an apostrophe there.
+An apostrophe comes before a text, or a part of it, that a spreadsheet would compute, such as =1+1.
 Answers of erased users are left out. The file contains personal data: later erasures do not reach it.
 An incomplete file is named FILE.<random>.part; remove such files of killed exports.
 Reads KAFKA_BROKERS, ANSWER_COLLECTOR_URLS, USER_PROJECTOR_URLS and INTERNAL_TOKEN.
 Exits with 0 if done, 1 if a part is unavailable or lags (named on standard error), 2 if the arguments are invalid.
 
 Example:
-  nextvisit answers export --project shop --form nps --format csv --out nps.csv
-  nextvisit answers export --project acme/shop --form nps | jq .answers.score`,
+  nextvisit answers export --project demo/shop --form nps-after-checkout --format csv --out nps.csv
+  nextvisit answers export --project demo/shop --form nps-after-checkout | jq .answers.score`,
         )
         .action((flags: AnswersExportFlags) => answersExport(flags)),
     )

@@ -26,7 +26,7 @@ type DemoKeys = z.infer<typeof DemoKeys>
 
 export function createCommand(): Command {
   return new Command('demo')
-    .description('Apply the demo workspace with new keys, and print three curl commands to try it.')
+    .description('Apply the demo workspace with new keys, and print four curl commands to try it.')
     .requiredOption('--gateway <address>', 'the address of the gateway')
     .requiredOption('--keys-file <file>', 'the file for the keys; created if it does not exist')
     .addHelpText(
