@@ -9,6 +9,7 @@ import { metering } from './metering/src/consumer.ts'
 import { traitRegistry } from './trait-registry/src/consumer.ts'
 import { userEraser } from './user-eraser/src/consumer.ts'
 import { userProjector } from './user-projector/src/consumer.ts'
+import { webhookDispatcher } from './webhook-dispatcher/src/consumer.ts'
 
 /** Consumers of user-events. */
 export const userConsumers = [
@@ -19,7 +20,12 @@ export const userConsumers = [
 ] as const satisfies readonly Consumer[]
 
 /** The eraser asks the others, so it is the last one. */
-export const consumers = [...userConsumers, answerCollector, userEraser] as const satisfies readonly Consumer[]
+export const consumers = [
+  ...userConsumers,
+  answerCollector,
+  webhookDispatcher,
+  userEraser,
+] as const satisfies readonly Consumer[]
 
 export type UserConsumerName = (typeof userConsumers)[number]['name']
 export type ConsumerName = (typeof consumers)[number]['name']

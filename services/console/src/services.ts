@@ -54,6 +54,7 @@ export function topicOf(consumer: string): Topic {
 /** Topics of the consumers that do not fold user-events. */
 const OTHER_TOPICS: ReadonlyMap<string, Topic> = new Map([
   ['answer-collector', TOPICS.formEvents],
+  ['webhook-dispatcher', TOPICS.formEvents],
   ['user-eraser', TOPICS.erasures],
 ])
 
@@ -112,6 +113,7 @@ export function createServices(addresses: Addresses, token: string) {
     metering: callsOf('metering', CALLS.metering),
     evaluator: callsOf('form-trigger-evaluator', evaluatorCalls),
     collector: callsOf('answer-collector', CALLS['answer-collector']),
+    dispatcher: callsOf('webhook-dispatcher', CALLS['webhook-dispatcher']),
     /** Each process of the evaluator: it counts only its own decisions. */
     evaluators: addresses['form-trigger-evaluator'].map((url) =>
       callsOf('form-trigger-evaluator', evaluatorCalls, WITHIN_MS, [url]),

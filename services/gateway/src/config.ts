@@ -61,6 +61,7 @@ const schema = gatewayConfig
       'form-trigger-evaluator',
       'user-eraser',
       'answer-collector',
+      'webhook-dispatcher',
     ),
   )
   .and(kafkaConfig)

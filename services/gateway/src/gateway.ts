@@ -99,6 +99,7 @@ export function createGateway(parts: GatewayParts) {
     evaluator: clientOf('form-trigger-evaluator'),
     userEraser: clientOf('user-eraser'),
     answerCollector: clientOf('answer-collector'),
+    webhookDispatcher: clientOf('webhook-dispatcher'),
   }
   const traitRegistry = createTraitRegistry(clients.traitRegistry, requestBudgetMs)
   const metering = createMetering(clients.metering, requestBudgetMs)

@@ -127,6 +127,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
       'form-trigger-evaluator': [options.services?.['form-trigger-evaluator'] ?? NOBODY],
       'user-eraser': [options.services?.['user-eraser'] ?? NOBODY],
       'answer-collector': [options.services?.['answer-collector'] ?? NOBODY],
+      'webhook-dispatcher': [options.services?.['webhook-dispatcher'] ?? NOBODY],
     },
     internalToken: TEST_TOKEN,
     keyRing,

@@ -6,6 +6,7 @@ import {
   traitRegistryCalls,
   userEraserCalls,
   userProjectorCalls,
+  webhookDispatcherCalls,
 } from '@nextvisit/contracts'
 import { createInternalServer, createLogger, type Handlers, type CallRoute } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
@@ -20,6 +21,7 @@ const CALLS_OF_SERVICES = {
   ...formTriggerEvaluatorCalls,
   ...userEraserCalls,
   ...answerCollectorCalls,
+  ...webhookDispatcherCalls,
 }
 type Calls = typeof CALLS_OF_SERVICES
 

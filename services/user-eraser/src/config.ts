@@ -24,7 +24,14 @@ export function readWorkConfig(env: EnvironmentVariables = process.env) {
       .and(redisConfig)
       .and(requiredKeyRingConfig)
       .and(
-        addressesConfig('user-projector', 'form-trigger-evaluator', 'metering', 'trait-registry', 'answer-collector'),
+        addressesConfig(
+          'user-projector',
+          'form-trigger-evaluator',
+          'metering',
+          'trait-registry',
+          'answer-collector',
+          'webhook-dispatcher',
+        ),
       ),
     env,
   )

@@ -132,6 +132,7 @@ const OVERDUE: Readonly<Record<ErasureStoreName, string>> = {
   metering: LAGS,
   'trait-registry': LAGS,
   'answer-collector': LAGS,
+  'webhook-dispatcher': LAGS,
   redis: 'It waits for user-projector, form-trigger-evaluator and answer-collector.',
   'user-keys': 'The keys have not left the files of user-keys yet. See docs/runbooks/erasure.md.',
 }

@@ -95,6 +95,7 @@ export async function startEraser(options: EraserOptions) {
       METERING_URLS: consumersUrl,
       TRAIT_REGISTRY_URLS: consumersUrl,
       ANSWER_COLLECTOR_URLS: consumersUrl,
+      WEBHOOK_DISPATCHER_URLS: consumersUrl,
       LOG_LEVEL: 'error',
     },
     stdio: 'inherit',

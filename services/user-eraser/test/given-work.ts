@@ -146,6 +146,7 @@ export async function startWork(
         metering: urls,
         'trait-registry': urls,
         'answer-collector': urls,
+        'webhook-dispatcher': urls,
       },
     },
     {

@@ -90,7 +90,7 @@ export const Turn = [
     partition: 'int',
     nextAt: 'timestamptz',
   } satisfies ColumnsOf<prisma.Turn>,
-  ['organization', 'project', 'endpointId', 'replayId', 'userId'],
+  ['organization', 'project', 'userId', 'endpointId', 'replayId'],
 ] as const
 
 /** The table `attempts`: its name, its columns and its key. */

@@ -13,7 +13,13 @@ export const CONSUMER_NAMES: readonly UserConsumerName[] = userConsumers.map(({ 
 
 /** A consumer of records about users. */
 export type FoldingConsumer = Exclude<ConsumerName, 'user-eraser'>
-export const FOLDING_CONSUMERS: readonly FoldingConsumer[] = [...CONSUMER_NAMES, 'answer-collector']
+export const FOLDING_CONSUMERS: readonly FoldingConsumer[] = [
+  ...CONSUMER_NAMES,
+  'answer-collector',
+  'webhook-dispatcher',
+]
+/** Consumers whose rows the audit recomputes. */
+export const AUDITED_CONSUMERS = FOLDING_CONSUMERS.filter((name) => name !== 'webhook-dispatcher')
 
 const COLLECT_ON_SIGNAL = pathToFileURL(path.join(import.meta.dirname, 'collect-on-signal.ts'))
 const SERVICE_ENVIRONMENT = {
@@ -73,7 +79,7 @@ export async function auditStack(stack: CampaignStack, ledger: readonly LedgerEn
   const connection = { brokers: stack.brokers, clientId: 'audit' }
   const secrets = await readFile(path.join(stack.dataDirectory, 'secrets.json'), 'utf8')
   const { secretKey } = JSON.parse(secrets) as { secretKey: string }
-  const readModels = FOLDING_CONSUMERS.flatMap((service): ReadModel[] => {
+  const readModels = AUDITED_CONSUMERS.flatMap((service): ReadModel[] => {
     const own = stack.schemas.get(service)
     return own ? [{ service, ...own }] : []
   })

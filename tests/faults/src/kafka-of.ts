@@ -9,7 +9,7 @@ export const USER_EVENTS = 'user-events'
 /** Returns the topic that a consumer folds. */
 export function topicOf(consumer: ConsumerName): string {
   if (consumer === 'user-eraser') return 'erasures'
-  return consumer === 'answer-collector' ? 'form-events' : USER_EVENTS
+  return consumer === 'answer-collector' || consumer === 'webhook-dispatcher' ? 'form-events' : USER_EVENTS
 }
 
 // The log may have compressed batches that the services cannot decode. The campaign reads past them.

@@ -44,12 +44,12 @@ export async function serviceProcesses(options: ServicesOptions): Promise<Servic
   for (const { name, databaseVariable, addressesVariable, opensRecords } of allConsumers) {
     const internalPort = await freePort()
     const url = options.databaseUrls.get(databaseVariable)
-    const isEraser = name === 'user-eraser'
+    const asksOthers = name === 'user-eraser' || name === 'webhook-dispatcher'
     const consumer = serviceProcess(name, internalPort, options, {
       [databaseVariable]: url,
       // It asks the consumers before it.
-      ...(isEraser && Object.fromEntries(serviceUrls)),
-      ...((opensRecords || isEraser) && { NEXTVISIT_SECRET_KEY: options.secrets.secretKey }),
+      ...(asksOthers && Object.fromEntries(serviceUrls)),
+      ...((opensRecords || asksOthers) && { NEXTVISIT_SECRET_KEY: options.secrets.secretKey }),
     })
     serviceUrls.set(addressesVariable, consumer.internalUrl)
     consumers.push(consumer)

@@ -37,6 +37,7 @@ export const ERASURE_STORES = [
   'metering',
   'trait-registry',
   'answer-collector',
+  'webhook-dispatcher',
   'redis',
   'user-keys',
 ] as const

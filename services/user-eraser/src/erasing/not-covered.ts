@@ -12,5 +12,5 @@ export const NOT_COVERED = [
   'Event names, trait slugs, names of answered elements, ids and times in the log. They are not encrypted.',
   'The userId. It is a hash of the user name, so a guessed name can be compared with it.',
   'Totals and counters, such as usage, active users and counts of events. They name nobody.',
-  'Systems that received data from your own servers or pages.',
+  'Systems that received data from your own servers or pages, or by a webhook.',
 ] as const

@@ -14,7 +14,7 @@ const PATIENT = { timeout: 40_000 }
 /** They sort before those of others. */
 const FIRST_IDS = '00000000'
 /** Each is asked once in a round. */
-const CONSUMERS = 5
+const CONSUMERS = 6
 const MANY = 2_500
 const SECOND_MS = 1_000
 

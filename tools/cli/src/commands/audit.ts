@@ -52,7 +52,8 @@ async function runAudit({ json, atRest, usersAPass }: AuditFlags): Promise<void>
   const progress = createProgress()
   const readModels = consumers.flatMap((consumer): ReadModel[] => {
     const { name: service, schema } = consumer
-    return service === 'user-eraser' ? [] : [{ service, schema, url: consumerUrl(env, consumer) }]
+    if (service === 'user-eraser' || service === 'webhook-dispatcher') return []
+    return [{ service, schema, url: consumerUrl(env, consumer) }]
   })
   knownKeyRing(env)
   const secretKey = env[SECRET_KEY_VARIABLE]

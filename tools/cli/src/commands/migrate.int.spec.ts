@@ -47,6 +47,7 @@ describe('nextvisit migrate', () => {
       'metering: schema metering is ready',
       'form-trigger-evaluator: schema forms is ready',
       'answer-collector: schema answers is ready',
+      'webhook-dispatcher: schema webhooks is ready',
       'user-eraser: schema erasures is ready',
     ])
     await migrate({ printAddresses: true })

@@ -76,11 +76,15 @@ async function givenProduct() {
   const logAdmin = createLogAdmin(connection)
   await logAdmin.connect()
   onTestFinished(logAdmin.disconnect)
+  const topicOf = (name: string): string => {
+    if (name === 'user-eraser') return topics.erasures
+    return name === 'answer-collector' || name === 'webhook-dispatcher' ? formEvents : userEvents
+  }
   const servers = new Map<string, string>()
   const databases = new Map<string, Db>()
   for (const consumer of consumers) {
     const { name } = consumer
-    const topic = { 'user-eraser': topics.erasures, 'answer-collector': formEvents }[name as string] ?? userEvents
+    const topic = topicOf(name)
     const partitions = [...(await readWatermarks(connection, topic)).keys()]
     const { db, startLive } = await givenReplay(onTopic(consumer, topic), {
       connection,

@@ -94,7 +94,8 @@ CREATE TABLE turns (
   partition    int NOT NULL,
   -- When the next attempt is due.
   next_at      timestamptz(3) NOT NULL,
-  PRIMARY KEY (organization, project, endpoint_id, replay_id, user_id)
+  -- The user first: erasures and exports read by it.
+  PRIMARY KEY (organization, project, user_id, endpoint_id, replay_id)
 );
 CREATE INDEX turns_due ON turns (partition, organization, project, endpoint_id, next_at);
 
