@@ -7,6 +7,9 @@ import { createProjection } from './projection.ts'
 import { listErasures, readErasure, readInstallationKeys, readUnfinished } from './queries.ts'
 import { erasureFacts } from './tables.ts'
 
+/** Every consumer folds 1,000 erasures a second at most beside its other work. 100 rows are one request. */
+const PAUSE_AFTER_100_FACTS_MS = 100
+
 /**
  * Erases users: publishes the facts that make every consumer discard a user, destroys the keys of the user, and proves both
  * by a receipt. Its work beside the fold is in `erasing`.
@@ -19,6 +22,7 @@ export const userEraser = defineConsumer({
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
   projection: () => createProjection(),
   notePublished: noteFacts,
+  outboxPauseMs: PAUSE_AFTER_100_FACTS_MS,
 
   // Requests and completions are in the log. The work between them is not.
   tables: {

@@ -35,6 +35,7 @@ function givenDrain(
   owned: readonly number[] = [0],
   drainAfterMs = 0,
   note?: NotePublished,
+  pauseMs?: number,
 ) {
   const logger = createLogger('spec', 'silent')
   const stopping = new AbortController()
@@ -47,6 +48,7 @@ function givenDrain(
     partitionOf,
     notePublished: note,
     drainAfterMs,
+    pauseMs,
     signal,
   })
   const stop = (): Promise<void> => {
@@ -127,6 +129,22 @@ describe('the outbox', () => {
     expect(await readLeft(db)).toEqual([])
     // A row that begins before the limit is among them.
     expect(most).toEqual({ records: 100, bytes: 600_000 })
+  })
+
+  it('leaves room for records of others after each full request if it shall pause, and continues by itself', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    // 1,000 users of one project, whom the user eraser erases.
+    await givenOutbox(db, log, 0, numbers(1_000))
+    await givenDrain(db, log.publisher, [0], 0, undefined, PLANNED_MS).drain()
+    expect(await readLeft(db)).toEqual(numbers(1_000).slice(100))
+    const record = { topic: `${log.topic}.out`, partition: 0, key: 'bob', value: 'other', headers: { size: '5' } }
+    await log.publisher.publish(record, performance.now() + 5_000)
+    await vi.waitFor(async () => expect(await readLeft(db)).toEqual([]), { timeout: 20_000 })
+    const out = await readOut(log)
+    expect(out.filter((value) => value !== 'other')).toEqual(numbers(1_000))
+    // Without pauses, a fold of this record waits for those of all users.
+    expect(out.indexOf('other')).toBeLessThan(1_000)
   })
 
   it('keeps unpublished rows, and all rows behind them, until the next drain', async () => {

@@ -31,13 +31,16 @@ interface OutboxDrainOptions {
   readonly notePublished?: NotePublished | undefined
   /** Default: 250. */
   readonly drainAfterMs?: number
+  /** Pause after each full request, so that folds of other projects' records are not delayed by many rows at once. Default: none. */
+  readonly pauseMs?: number | undefined
   /** Aborted when the runner stops: no drain begins any more. */
   readonly signal: AbortSignal
 }
 
 /** Publishes the records that commits put into the outbox. */
 export function createOutboxDrain(options: OutboxDrainOptions) {
-  const { db, publisher, logger, owned, partitionOf, notePublished, drainAfterMs = DRAIN_AFTER_MS, signal } = options
+  const { db, publisher, logger, owned, partitionOf, notePublished, signal } = options
+  const { drainAfterMs = DRAIN_AFTER_MS, pauseMs = 0 } = options
   let timer: { readonly atMs: number; readonly handle: NodeJS.Timeout } | undefined
   let underWay: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
@@ -55,6 +58,7 @@ export function createOutboxDrain(options: OutboxDrainOptions) {
       for (const [partition, outcome] of failed) logger.warn({ partition, outcome }, 'The outbox waits for the log')
       if (failed.size > 0) return drainAfter(DRAIN_AGAIN_AFTER_MS)
       if (!mayLeaveOthers(rows)) return
+      if (pauseMs > 0) return drainAfter(pauseMs)
     }
   }
 
@@ -88,7 +92,7 @@ export function createOutboxDrain(options: OutboxDrainOptions) {
   }
 
   /**
-   * Drains the present rows. Ends early if the publisher or Postgres fails, and continues a second later. Never rejects.
+   * Drains the present rows. Ends early if the publisher or Postgres fails, and continues a second later, or for `pauseMs`. Never rejects.
    * Drains do not overlap: calls that come meanwhile share the next one.
    */
   function drain(): Promise<void> {

@@ -74,6 +74,8 @@ interface ConsumerDefinition<Name extends string> {
   readonly publishes?: true
   /** Notes the places of the records that the consumer publishes through its outbox. */
   readonly notePublished?: NotePublished
+  /** Pause after each full request of its outbox: 100 rows. Default: none. */
+  readonly outboxPauseMs?: number
   /** The source of the rows of each of its tables. */
   readonly tables: TableSources
   readonly settledUntil?: SettledUntil

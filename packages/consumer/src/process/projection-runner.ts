@@ -52,6 +52,7 @@ export interface ProjectionRunnerParts<Fact extends AnyFact, Draft> {
   /** Publishes the outbox. Absent: the projection has none. */
   readonly publisher?: Publisher | undefined
   readonly notePublished?: NotePublished | undefined
+  readonly outboxPauseMs?: number | undefined
   /** Default: a registry that nothing scrapes. */
   readonly metrics?: Registry
   readonly tickEveryMs?: number
@@ -118,6 +119,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
       owned: () => owned.all().map(({ partition }) => partition),
       partitionOf: async (to, key) => partitionForKey(key, await partitionCounts.keyPartitionsOf(to)),
       notePublished: runnerParts.notePublished,
+      pauseMs: runnerParts.outboxPauseMs,
       signal,
     })
   const drainSoon = (): void => outbox?.drainSoon()

@@ -79,7 +79,7 @@ export async function runConsumer(consumer: Consumer, { createWork }: RunConsume
   const { foldDb, upkeepDb, admissionDb, readDb } = pools
   const catalog = createCatalogView(connection, { serviceName: name, logger })
   createCatalogMetrics(metrics, catalog)
-  const { published, publishes, notePublished } = consumer
+  const { published, publishes, notePublished, outboxPauseMs } = consumer
   const publisher =
     published || publishes || notePublished
       ? createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
@@ -118,6 +118,7 @@ export async function runConsumer(consumer: Consumer, { createWork }: RunConsume
     onFailure,
     publisher,
     notePublished,
+    outboxPauseMs,
     fetchPauseMs,
     isAwaited,
   })

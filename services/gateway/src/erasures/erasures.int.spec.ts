@@ -208,9 +208,10 @@ describe('POST /v2/admin/erasures', () => {
   })
 
   it('answers 503, and publishes nothing, while it cannot tell which users exist', async () => {
+    const first = ['unknown' as const]
     const lagging: ServiceAnswers = {
       lookUpUsers: async ({ questions }) => ({
-        answers: questions.map((_, nth) => ({ existence: nth === 0 ? ('exists' as const) : ('unknown' as const) })),
+        answers: questions.map(() => ({ existence: questions.length === 2 ? (first.pop() ?? 'exists') : 'unknown' })),
       }),
     }
     const { gateway } = await givenErasingGateway([], { answers: lagging })
@@ -219,6 +220,22 @@ describe('POST /v2/admin/erasures', () => {
     const { gateway: alone } = await givenErasingGateway([], { services: {} })
     expect((await alone.erase({ userNames: ['ada'] })).status).toBe(503)
     expect([...(await factsOf(gateway)), ...(await factsOf(alone))]).toEqual([])
+  })
+
+  it('asks again about the users of a projector that lags for a moment', async () => {
+    const asked: number[] = []
+    const { gateway } = await givenErasingGateway([], {
+      answers: {
+        lookUpUsers: async ({ questions }) => {
+          asked.push(questions.length)
+          const first = asked.length === 1 ? ('unknown' as const) : ('missing' as const)
+          return { answers: questions.map((_, nth) => ({ existence: nth === 0 ? first : ('exists' as const) })) }
+        },
+      },
+    })
+    const reply = await gateway.erase({ userNames: ['ada', 'bob', 'eve'] })
+    expect(reply).toMatchObject({ status: 202, body: { users: 3, unknown: 1 } })
+    expect(asked).toEqual([3, 1])
   })
 
   it('takes one token for each name, also for a repeated one', async () => {

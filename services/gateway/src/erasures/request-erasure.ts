@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErasureFact, ProjectRef, userProjectorCalls } from '@nextvisit/contracts'
 import { isoInstant, keyTimeMs } from '@nextvisit/domain'
 import type { PublishOutcome } from '@nextvisit/log'
@@ -34,6 +35,11 @@ export type ErasureOutcome =
   | { readonly outcome: 'published'; readonly erasure: RequestedErasure }
   | { readonly outcome: 'not-published' | 'unknown' }
 
+/** A user projector that lags for a moment is asked again for so long, ms. Each time, it waits for half a second itself. */
+const ASK_AGAIN_WITHIN_MS = 1_000
+const ASK_AGAIN_AFTER_MS = 50
+/** Of the time of the request, for the last question and the publish, ms. */
+const KEPT_FOR_PUBLISH_MS = 1_000
 /** Most readers have a record within milliseconds. An answer waits for this gateway's view at most so long. */
 const OWN_VIEW_WITHIN_MS = 250
 const NOT_PUBLISHED = { outcome: 'not-published' } as const
@@ -60,12 +66,20 @@ export function createRequestErasure({ userProjector, userEvents, view, publishE
       return user ? { organization, project, ...user } : []
     })
     if (questions.length < userIds.length) return undefined
-    const asked = await userProjector.lookUpUsers({ questions }, { deadlineAt })
-    if (asked.outcome !== 'answered') return undefined
-    const { answers } = asked.answer
-    if (answers.some(({ existence }) => existence === 'unknown')) return undefined
-    const unknown = answers.filter(({ existence }) => existence === 'missing').length
-    return { unknown, newestKeyMs: Math.max(0, ...answers.map(({ key }) => (key ? keyTimeMs(key.keyId) : 0))) }
+    const giveUpAt = Math.min(deadlineAt - KEPT_FOR_PUBLISH_MS, performance.now() + ASK_AGAIN_WITHIN_MS)
+    let left = questions
+    let [missing, newestKeyMs] = [0, 0]
+    for (;;) {
+      const asked = await userProjector.lookUpUsers({ questions: left }, { deadlineAt })
+      if (asked.outcome !== 'answered') return undefined
+      const { answers } = asked.answer
+      missing += answers.filter(({ existence }) => existence === 'missing').length
+      newestKeyMs = Math.max(newestKeyMs, ...answers.map(({ key }) => (key ? keyTimeMs(key.keyId) : 0)))
+      left = left.filter((_question, nth) => answers[nth]?.existence === 'unknown')
+      if (left.length === 0) return { unknown: missing, newestKeyMs }
+      if (performance.now() > giveUpAt) return undefined
+      await sleep(ASK_AGAIN_AFTER_MS)
+    }
   }
 
   return async (wanted: WantedErasure): Promise<ErasureOutcome> => {
