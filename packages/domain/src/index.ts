@@ -108,4 +108,5 @@ export {
   webhookEventOf,
   withCaptured,
 } from './webhooks/webhook-payload.ts'
+export * from './webhooks/retry-schedule.ts'
 export * from './webhooks/webhook-secret.ts'

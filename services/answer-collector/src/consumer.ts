@@ -1,10 +1,17 @@
 import path from 'node:path'
 import { catchUp, defineConsumer, type HandlerParts, READ_BARRIER_WITHIN_MS, staleUnless } from '@nextvisit/consumer'
 import { TOO_MANY_DAYS } from '@nextvisit/contracts'
-import { type CallContext, NOT_FOUND } from '@nextvisit/service-kit'
+import { BEHIND, type CallContext, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { createProjection } from './projection.ts'
-import { isCounted, readFormAnswers, readFormDays, readFormFunnels, readFormResults } from './queries.ts'
+import {
+  isCounted,
+  readFormAnswers,
+  readFormDays,
+  readFormFunnels,
+  readFormResults,
+  readOfferAnswers,
+} from './queries.ts'
 
 /** Collects the answers to forms, and counts their steps and values. */
 export const answerCollector = defineConsumer({
@@ -49,6 +56,13 @@ export const answerCollector = defineConsumer({
       const isCaughtUp = query.after !== undefined || (await hasCaughtUp(context))
       if (!(await isCounted(context.readDb, query))) return NOT_FOUND
       return { ...(await readFormAnswers(context.readDb, query)), ...staleUnless(isCaughtUp) }
+    },
+    readOfferAnswers: async (query, context) => {
+      // A finished offer does not change, so a collector that is behind can answer.
+      const finished = await readOfferAnswers(context.readDb, query)
+      if (finished) return finished
+      const isCaughtUp = await catchUp(query, { ...context, withinMs: READ_BARRIER_WITHIN_MS })
+      return (await readOfferAnswers(context.readDb, query)) ?? (isCaughtUp ? NOT_FOUND : BEHIND)
     },
   },
 })

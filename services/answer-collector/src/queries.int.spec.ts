@@ -14,7 +14,14 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { givenCollector, readResults } from '../test/given-collector.ts'
 import { timeRowsOf } from './answer-times.ts'
-import { isCounted, readFormAnswers, readFormDays, readFormFunnels, readFormResults } from './queries.ts'
+import {
+  isCounted,
+  readFormAnswers,
+  readFormDays,
+  readFormFunnels,
+  readFormResults,
+  readOfferAnswers,
+} from './queries.ts'
 import { answerTimeDays, answerTimes, elementDays, funnelDays } from './tables.ts'
 
 // Postgres counts the rows that a connection reads.
@@ -306,6 +313,21 @@ describe('the answers of a form', () => {
       next = page.next
     }
     expect(sizes).toEqual([17, 17, 6])
+  })
+
+  it('are read by offer once it is finished', async () => {
+    const queuedId = randomUUID()
+    const of = { userName: 'steps', formId: 'nps', queuedId }
+    const answerOf = (status: 'partial' | 'finished', answers: Answers, elements: AnsweredElements) =>
+      formAnswered(answerGiven({ userName: 'steps', id: randomUUID(), offerId: queuedId, status, answers, elements }))
+    const queued = formQueued(of)
+    const offer = { ...PROJECT, userId: queued.userId, offerId: queuedId }
+    const begun = [queued, formDelivered(of), answerOf('partial', { score: 9 }, { score: 'nps' })]
+    await given.fold(begun)
+    expect(await readOfferAnswers(given.db(), offer)).toBeUndefined()
+    await given.fold([...begun, answerOf('finished', { score: 8, why: 'fast' }, { score: 'nps', why: 'text' })])
+    expect(await readOfferAnswers(given.db(), offer)).toEqual({ answers: { score: 8, why: 'fast' } })
+    expect(await readOfferAnswers(given.db(), { ...offer, project: 'other' })).toBeUndefined()
   })
 })
 

@@ -16,6 +16,8 @@ import {
   type FormResultsQuery,
   MAX_ELEMENTS,
   MAX_RESULT_DAYS,
+  type OfferAnswersAnswer,
+  type OfferAnswersQuery,
   type ProjectRef,
   ResultDays,
   TOO_MANY_DAYS,
@@ -234,6 +236,15 @@ export async function readFormAnswers(db: Db, query: FormAnswersQuery): Promise<
   const last = answers.at(-1)
   const isLast = !last || answers.length === rows[0]?.found
   return { answers, next: isLast ? null : `${last.startedAt}_${last.offerId}` }
+}
+
+/** Reads the answers of an offer; undefined: the user has not finished it. */
+export async function readOfferAnswers(
+  db: Db,
+  { organization, project, userId, offerId }: OfferAnswersQuery,
+): Promise<OfferAnswersAnswer | undefined> {
+  const [row] = await offers.selectByKeys(db, [{ organization, project, userId, id: offerId }])
+  return row?.status === 'finished' ? { answers: JSON.parse(row.answers) as Answers } : undefined
 }
 
 function answerOf(row: RowOf<typeof offers>): CollectedAnswer {

@@ -1,4 +1,4 @@
-import { createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
+import { type CatalogView, createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
 import { consumerCalls, USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import { createLogAdmin, createPublisher, type LogAdmin, type LogConnection, type Publisher } from '@nextvisit/log'
@@ -40,6 +40,7 @@ function now(): Date {
 /** The parts of a consumer's process that its own work may use. */
 export interface WorkParts {
   readonly db: CommitDb
+  readonly catalog: CatalogView
   readonly connection: LogConnection
   /** Is connected while the work runs. */
   readonly logAdmin: LogAdmin
@@ -159,6 +160,7 @@ export async function runConsumer(consumer: Consumer, { createWork }: RunConsume
       { name: 'projection', ...runner },
       ...(createWork?.({
         db: upkeepDb,
+        catalog,
         connection,
         logAdmin,
         publisher,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Environment, Instant, SlugId, staleFields, Uuid } from '../primitives.ts'
 import { Day, FormAnswer, FormFunnel, FormResults } from '../public/form-results.ts'
 import { Answers } from '../records/answer-value.ts'
-import { projectFields } from './call-fields.ts'
+import { projectFields, UserQuery } from './call-fields.ts'
 import { type CallTable, defineCall } from './define-call.ts'
 
 /** Maximum number of forms in one answer. A form has a row per language, step and partition. */
@@ -110,6 +110,11 @@ export type CollectedAnswer = z.infer<typeof CollectedAnswer>
 const FormAnswersAnswer = z.object({ answers: z.array(CollectedAnswer), next: z.string().nullable(), ...staleFields })
 export type FormAnswersAnswer = z.infer<typeof FormAnswersAnswer>
 
+const OfferAnswersQuery = z.object({ ...UserQuery.shape, offerId: Uuid })
+export type OfferAnswersQuery = z.infer<typeof OfferAnswersQuery>
+const OfferAnswersAnswer = z.object({ answers: Answers })
+export type OfferAnswersAnswer = z.infer<typeof OfferAnswersAnswer>
+
 export const answerCollectorCalls = {
   /** Reads the funnels of forms over all days, by form id. */
   readFormFunnels: defineCall({
@@ -133,5 +138,11 @@ export const answerCollectorCalls = {
     path: '/internal/forms/answers/read',
     question: FormAnswersQuery,
     answer: FormAnswersAnswer,
+  }),
+  /** Reads all answers of a finished offer. Not found: the user has not finished it, or is erased. */
+  readOfferAnswers: defineCall({
+    path: '/internal/offers/answers/read',
+    question: OfferAnswersQuery,
+    answer: OfferAnswersAnswer,
   }),
 } satisfies CallTable

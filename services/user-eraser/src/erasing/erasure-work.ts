@@ -35,7 +35,7 @@ export function createErasureWork(
     internalServer,
     services,
   }: Pick<WorkConfig, 'redisUrl' | 'keyRing' | 'internalServer' | 'services'>,
-  parts: WorkParts,
+  parts: Omit<WorkParts, 'catalog'>,
   { redisPrefix, keysTopic, everyMs = 1_000 }: ErasureWorkOptions = {},
 ): readonly ServicePart[] {
   const { db, logger, now, owns, drainSoon } = parts

@@ -1,7 +1,5 @@
 import { createHmac } from 'node:crypto'
-
-/** The form of a secret: 24 to 64 bytes (Standard Webhooks 1.0). */
-const SECRET = /^whsec_([A-Za-z0-9+/]{32,86}={0,2})$/
+import { parseWebhookSecret } from '@nextvisit/domain'
 
 /** The secrets of an endpoint. During a rotation, the previous one signs, too. */
 export interface SigningSecrets {
@@ -36,7 +34,7 @@ export function signAttempt(
 
 /** Throws a `TypeError` for a text that `apply` does not accept as a secret. */
 function keyOf(secret: string): Buffer {
-  const [, base64] = SECRET.exec(secret) ?? []
-  if (base64 === undefined) throw new TypeError('A secret of a webhook must be whsec_ and the base64 of 24 to 64 bytes')
-  return Buffer.from(base64, 'base64')
+  const key = parseWebhookSecret(secret)
+  if (!key) throw new TypeError('A secret of a webhook must be whsec_ and the base64 of 24 to 64 bytes')
+  return key
 }
