@@ -167,7 +167,7 @@ export function describeFormResults(stackOf: () => ThrowAwayStack): void {
       ])
     })
 
-    it('list single answers as they were given, in pages that later answers do not move', async () => {
+    it('list answers as they were given, in pages that later answers do not move', async () => {
       const before = await pages(100)
       expect(before.map(({ userName }) => userName).toSorted()).toEqual([
         'ann',

@@ -72,8 +72,7 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
       }).replaceAll(/"(…|{…})"/g, '$1'),
     },
     {
-      title:
-        '4. The user answers it. Put offerId and revision of the answer above in the place of OFFER_ID and REVISION.',
+      title: '4. The user answers it. Take OFFER_ID and REVISION from the answer above.',
       command: post('/v2/sdk/answers', stack.keys.sdk, {
         userName,
         offerId: 'OFFER_ID',

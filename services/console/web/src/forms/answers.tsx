@@ -13,7 +13,7 @@ import { EnvironmentSwitch } from './environment-switch.tsx'
 import { nameOfLanguage } from './name-of-language.ts'
 import { sameEnvironment } from './same-environment.ts'
 
-/** Single answers to a form, newest first. Viewers ask for personal data. */
+/** The answers to each offer of a form, newest first. Viewers ask for personal data. */
 export function Answers({ path }: { readonly path: FormPath }) {
   const { environment, after } = useSearch({ from: '/forms/$organization/$project/$formId' })
   const input = { ...path, environment: environment ?? ('P' as const), after }

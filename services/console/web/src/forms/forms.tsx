@@ -98,7 +98,7 @@ function List({ answer: { forms, found, total, pageSize, period, isStale }, proj
           right('Started'),
           right('Finished'),
           right('Response rate'),
-          'Top gate, 24 hours',
+          'Top reason, 24 hours',
           right('Waiting now'),
         ]}
       >

@@ -27,7 +27,7 @@ export function PeriodSwitch({ hours }: { readonly hours: Hours }) {
 export function PeriodNote({ period }: { readonly period: Answer<'readFormQueue'>['period'] }) {
   const { since, completeSince, isWhole, processes, answering } = period
   return (
-    <p className={isWhole ? 'quiet source' : 'note warning'}>
+    <p className={answering < processes ? 'note warning' : 'quiet source'}>
       <span>
         Gates are counted since <Time at={since} /> by {answering === 1 ? 'the evaluator' : `${answering} evaluators`},
         in memory.

@@ -13,7 +13,8 @@ import { Findings } from './findings.tsx'
 import { Services } from './services.tsx'
 
 const RELOAD_AFTER_MS = 5_000
-const LAG_COLORS = ['line-1', 'line-2', 'line-3', 'line-4'] as const
+/** One for each consumer. */
+const LAG_COLORS = ['line-1', 'line-2', 'line-3', 'line-4', 'line-5', 'line-6', 'line-7', 'line-8'] as const
 
 /** Problems, current figures, and the last hour. */
 export function Overview() {

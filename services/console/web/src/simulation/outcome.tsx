@@ -56,7 +56,7 @@ function Forms({ title, forms }: { readonly title: string; readonly forms: Proje
         right('Queued'),
         right('Users'),
         right('Delivered'),
-        'Top gates',
+        'Top reasons',
       ]}
     >
       {forms.map(({ form, proposed, today }) => (
