@@ -6,6 +6,7 @@ import {
   isLongerThan,
   type OrganizationConfig,
   type ProjectConfig,
+  type Webhook,
 } from '@nextvisit/contracts'
 import { sealedWith } from '@nextvisit/sealing'
 
@@ -56,7 +57,7 @@ function diffProject(
   wanted: ProjectConfig,
   describeContent: DescribeContent,
 ): readonly Change[] {
-  const { keys, segments, forms, traits, events, signingSecret, ...settings } = wanted
+  const { keys, segments, forms, traits, events, webhooks, signingSecret, ...settings } = wanted
   const before = held && settingsOf(held)
   // The settings of a new project are part of its own line.
   const changed = before ? membersOf(before, settings) : []
@@ -77,11 +78,21 @@ function diffProject(
     ...diffList(where, 'form', held?.forms ?? [], forms, (form) => form.id, membersOfForm, contentOfNew),
     ...diffList(where, 'trait', held?.traits ?? [], traits, (trait) => trait.slug),
     ...diffList(where, 'event', held?.events ?? [], events, (event) => event.slug),
+    ...diffList(where, 'webhook', held?.webhooks ?? [], webhooks, (webhook) => webhook.id, membersOfWebhook),
   ]
 }
 
 function settingsOf(project: ProjectConfig): object {
-  const { keys: _k, segments: _s, forms: _f, traits: _t, events: _e, signingSecret: _g, ...settings } = project
+  const {
+    keys: _k,
+    segments: _s,
+    forms: _f,
+    traits: _t,
+    events: _e,
+    webhooks: _w,
+    signingSecret: _g,
+    ...settings
+  } = project
   return settings
 }
 
@@ -90,12 +101,38 @@ function diffSigningSecret(where: string, held: string | undefined, wanted: stri
   if (held === wanted) return []
   if (held === undefined) return [{ sign: '+', where, what: 'signingSecret' }]
   if (wanted === undefined) return [{ sign: '-', where, what: 'signingSecret' }]
-  const [before, after] = [sealedWith(held), sealedWith(wanted)]
-  const isUnderOtherKey = before !== undefined && after !== undefined && before !== after
-  return [
-    { sign: '~', where, what: `signingSecret (${isUnderOtherKey ? `encrypted with key ${after}` : 'another one'})` },
-  ]
+  return [{ sign: '~', where, what: `signingSecret (${newKeyOf(held, wanted) ?? 'another one'})` }]
 }
+
+/** Returns the changes of a webhook, never a secret. */
+function membersOfWebhook(
+  { secret: held, previousSecret: heldPrevious, ...before }: Webhook,
+  { secret: wanted, previousSecret: wantedPrevious, ...after }: Webhook,
+): readonly string[] {
+  const isAnother = wantedPrevious !== undefined && wantedPrevious.until !== heldPrevious?.until
+  const replaced = [
+    'another one',
+    ...(isAnother ? [`the one before signs until ${wantedPrevious.until}`] : []),
+    ...(isAnother && heldPrevious ? ['the one before that no longer signs'] : []),
+  ].join('; ')
+  const secret = held === wanted ? [] : [`secret (${(isAnother ? undefined : newKeyOf(held, wanted)) ?? replaced})`]
+  const previous =
+    isAnother || heldPrevious === undefined || heldPrevious.secret === wantedPrevious?.secret
+      ? []
+      : [
+          `previousSecret (${wantedPrevious ? (newKeyOf(heldPrevious.secret, wantedPrevious.secret) ?? 'another one') : 'no longer signs'})`,
+        ]
+  return [...membersOf(before, after), ...secret, ...previous]
+}
+
+/** Returns that another key encrypts a secret, which may itself be the same. undefined: the key is the same. */
+function newKeyOf(held: string, wanted: string): string | undefined {
+  const [before, after] = [sealedWith(held), sealedWith(wanted)]
+  return before !== undefined && after !== undefined && before !== after ? `encrypted with key ${after}` : undefined
+}
+
+/** The effect of a removal, by the noun of the part. */
+const REMOVED: Partial<Record<string, string>> = { key: ' (revoked)', webhook: ' (its deliveries are forgotten)' }
 
 function diffList<Item extends object>(
   where: string,
@@ -107,7 +144,7 @@ function diffList<Item extends object>(
   detailsOfNew: (item: Item) => string = () => '',
 ): readonly Change[] {
   return diffNamed(held, wanted, nameOf).flatMap(({ name, before, after }): readonly Change[] => {
-    if (!after) return [{ sign: '-', where, what: `${noun} ${name}${noun === 'key' ? ' (revoked)' : ''}` }]
+    if (!after) return [{ sign: '-', where, what: `${noun} ${name}${REMOVED[noun] ?? ''}` }]
     if (!before) return [{ sign: '+', where, what: `${noun} ${name}${detailsOfNew(after)}` }]
     return changedIn(before, after).map((what) => ({ sign: '~', where, what: `${noun} ${name} ${what}` }))
   })

@@ -3,7 +3,7 @@ import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { changeLine, diffOrganization } from './diff-organization.ts'
-import { encryptSigningSecret } from './catalog-secret.ts'
+import { encryptSigningSecret, encryptWebhookSecret } from './catalog-secret.ts'
 
 function acme(special: object = {}, project: object = {}): OrganizationConfig {
   return OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', ...project }], ...special })
@@ -14,6 +14,12 @@ function linesOf(held: OrganizationConfig | null, wanted: OrganizationConfig | n
 }
 
 const key = { name: 'backend', kind: 'admin', environment: 'P', sha256: 'a'.repeat(64) }
+
+/** acme whose project shop has one webhook. */
+function crm(special: object = {}): OrganizationConfig {
+  const endpoint = { id: 'crm', url: 'https://a.example', secret: 'first', addedAt: '2026-11-28T00:00:00.000Z' }
+  return acme({}, { webhooks: [{ ...endpoint, ...special }] })
+}
 
 describe('the difference of two configurations', () => {
   it('lists added, changed and removed parts', () => {
@@ -108,6 +114,50 @@ describe('the difference of two configurations', () => {
     const { newestKeyId } = givenKeyRing('cd'.repeat(32))
     expect(linesOf(held ?? null, wanted ?? null)).toEqual([
       `~ acme/shop signingSecret (encrypted with key ${newestKeyId})`,
+    ])
+  })
+
+  const until = '2026-11-29T00:00:00.000Z'
+
+  it('lists webhooks', () => {
+    expect(linesOf(acme(), crm())).toEqual(['+ acme/shop webhook crm'])
+    expect(linesOf(crm(), acme())).toEqual(['- acme/shop webhook crm (its deliveries are forgotten)'])
+    const changed = { url: 'https://b.example', events: ['form.answered'], include: ['traits'], enabled: false }
+    expect(linesOf(crm(), crm(changed))).toEqual([
+      '~ acme/shop webhook crm url https://a.example → https://b.example',
+      '~ acme/shop webhook crm include [] → ["traits"]',
+      '~ acme/shop webhook crm enabled true → false',
+      '~ acme/shop webhook crm events (none) → ["form.answered"]',
+    ])
+  })
+
+  it('tells how long the previous secret of a webhook signs, and never shows a secret', () => {
+    const second = crm({ secret: 'second', previousSecret: { secret: 'first', until } })
+    expect(linesOf(crm(), second)).toEqual([
+      `~ acme/shop webhook crm secret (another one; the one before signs until ${until})`,
+    ])
+    const later = '2026-11-29T01:00:00.000Z'
+    const third = crm({ secret: 'third', previousSecret: { secret: 'second', until: later } })
+    expect(linesOf(second, third)).toEqual([
+      `~ acme/shop webhook crm secret (another one; the one before signs until ${later}; the one before that no longer signs)`,
+    ])
+    expect(linesOf(second, crm({ secret: 'second' }))).toEqual([
+      '~ acme/shop webhook crm previousSecret (no longer signs)',
+    ])
+  })
+
+  it('names the key of secrets of a webhook that another one encrypts', () => {
+    const [held, wanted] = ['ab', 'cd'].map((byte) => {
+      const ref = { organization: 'acme', project: 'shop', endpointId: 'crm' }
+      const [secret, before] = ['whsec_new', 'whsec_old'].map((one) =>
+        encryptWebhookSecret(one, givenKeyRing(byte.repeat(32)), ref),
+      )
+      return crm({ secret, previousSecret: { secret: before, until } })
+    })
+    const { newestKeyId } = givenKeyRing('cd'.repeat(32))
+    expect(linesOf(held ?? null, wanted ?? null)).toEqual([
+      `~ acme/shop webhook crm secret (encrypted with key ${newestKeyId})`,
+      `~ acme/shop webhook crm previousSecret (encrypted with key ${newestKeyId})`,
     ])
   })
 

@@ -136,7 +136,7 @@ export function describeSecretKey(): void {
 
       const applied = await nextvisit([newKey, oldKey], 'apply', file)
       expect(applied).toMatchObject({ exitCode: 0 })
-      expect(applied.stdout).toMatch(/^1 signing secret re-encrypted with key [0-9a-f]{16}\.$/m)
+      expect(applied.stdout).toMatch(/^1 secret re-encrypted with key [0-9a-f]{16}\.$/m)
       expect(await status([newKey, oldKey])).toEqual([
         [1, 'encrypts', ['rotating/shop']],
         // Other organizations of this product.

@@ -9,6 +9,7 @@ import { CliError } from '../errors.ts'
 import { print, styled } from '../output/print.ts'
 import { applyWorkspace } from '../workspace/apply-workspace.ts'
 import { awaitViews } from '../workspace/await-views.ts'
+import { webhookWarnings } from '../workspace/check-webhook.ts'
 import { readWorkspace } from '../workspace/read-workspace.ts'
 
 interface ApplyFlags {
@@ -19,7 +20,7 @@ interface ApplyFlags {
 
 export function createCommand(): Command {
   return new Command('apply')
-    .description('Change organizations, projects, keys, segments and forms to match a workspace file.')
+    .description('Change organizations, projects, keys, segments, forms and webhooks to match a workspace file.')
     .argument('<file>', 'the workspace file')
     .option('--dry-run', 'show the difference and change nothing')
     .option('--prune', 'remove the organizations that the file does not name')
@@ -28,8 +29,8 @@ export function createCommand(): Command {
       'after',
       `
 In the organizations that the file names, apply removes everything that the file no longer contains: a key is revoked, a form is never
-shown again. Lines with ! are warnings about the file. $NAME in secret and signingSecret is read from the environment; signing secrets need NEXTVISIT_SECRET_KEY. If it has several
-keys, apply encrypts all signing secrets of the file with the first one.
+shown again. Lines with ! are warnings about the file. $NAME in secret and signingSecret is read from the environment; secrets of webhooks and signing secrets need
+NEXTVISIT_SECRET_KEY. If it has several keys, apply encrypts all secrets of the file with the first one.
 Exits with 0 when every running service has the new revision and understands it, 1 if not or if it was refused or failed, 2 if
 the file or the arguments are invalid.
 
@@ -84,18 +85,18 @@ function printDifference(changes: readonly Change[]): void {
   for (const change of changes) print(styled(STYLES[change.sign], changeLine(change)))
 }
 
-/** Warns about projects whose pages anyone can imitate, each time, until the file says otherwise. */
+/** Warns about projects whose pages anyone can imitate, and webhooks that few dispatchers send, until the file says otherwise. */
 function printWarnings(organizations: readonly OrganizationConfig[]): void {
-  for (const { id: organization, projects } of organizations) {
-    for (const config of projects) {
-      const warning = pageWarning({ organization, project: config.id, config })
-      if (warning !== undefined) print(styled('yellow', `! ${warning}`))
-    }
+  for (const organization of organizations) {
+    const ofPages = organization.projects.flatMap(
+      (config) => pageWarning({ organization: organization.id, project: config.id, config }) ?? [],
+    )
+    for (const warning of [...ofPages, ...webhookWarnings(organization)]) print(styled('yellow', `! ${warning}`))
   }
 }
 
 function reencryptedLine(count: number, keyRing: KeyRing | undefined): string {
-  return `${count === 1 ? '1 signing secret' : `${count} signing secrets`} re-encrypted with key ${keyRing?.newestKeyId}.`
+  return `${count === 1 ? '1 secret' : `${count} secrets`} re-encrypted with key ${keyRing?.newestKeyId}.`
 }
 
 function notApplied(lost: readonly string[], missing: readonly string[]): string {

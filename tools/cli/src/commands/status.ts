@@ -99,16 +99,17 @@ function printLog({ log, consumers }: Status): void {
   printSecretKeys(log.secretKeys)
 }
 
-/** Prints nothing while a single key encrypts no signing secret. */
+/** Prints nothing while a single key encrypts no secret of the catalog. */
 function printSecretKeys(keys: readonly SecretKeyStatus[]): void {
-  if (keys.length < 2 && keys.every(({ projects }) => projects.length === 0)) return
+  if (keys.length < 2 && keys.every(({ projects, webhooks }) => projects.length + webhooks.length === 0)) return
   print()
   printTable(
-    ['SECRET KEY', 'POSITION', 'SIGNING SECRETS', 'DATA KEYS', 'INSTALLATION KEYS', 'USE'],
-    keys.map(({ keyId, position, projects, dataKeys, installationKeys, use }) => [
+    ['SECRET KEY', 'POSITION', 'SIGNING SECRETS', 'WEBHOOKS', 'DATA KEYS', 'INSTALLATION KEYS', 'USE'],
+    keys.map(({ keyId, position, projects, webhooks, dataKeys, installationKeys, use }) => [
       keyId,
       position ?? 'not here',
       projects.length,
+      webhooks.length,
       dataKeys ?? '?',
       installationKeys ?? '?',
       use,

@@ -29,6 +29,7 @@ export async function readLog(
   connection: LogConnection,
   keyRing: KeyRing | undefined,
   storedKeys: Promise<StoredKeys>,
+  now: Date,
 ): Promise<LogState> {
   const [{ state }, stored] = await Promise.all([readCatalog(connection, TOPICS.catalog), storedKeys])
   const services = await awaitViews({ connection, withinMs: 0 })
@@ -45,7 +46,7 @@ export async function readLog(
     },
   )
   const changedTopics = watermarks.flatMap(([topic, { size }]) => changeOf(connection, topic, size) ?? [])
-  const secretKeys = secretKeysOf(state, services, keyRing, stored)
+  const secretKeys = secretKeysOf(state, services, keyRing, stored, now)
   return { watermarks: new Map(watermarks), changedTopics, organizations, secretKeys, services }
 }
 

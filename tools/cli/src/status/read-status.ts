@@ -44,7 +44,7 @@ export async function readStatus(env: EnvironmentVariables, now: Date): Promise<
   const keyRingFault = ring.outcome === 'invalid' ? ring.message : null
   const stored = readStoredKeys(env)
   const [log, answers] = await Promise.all([
-    askPart(() => readLog(logConnection(env), ring.outcome === 'ok' ? ring.keyRing : undefined, stored)),
+    askPart(() => readLog(logConnection(env), ring.outcome === 'ok' ? ring.keyRing : undefined, stored, now)),
     Promise.all(
       consumers.map(async (consumer) => ({ service: consumer.name, part: await askConsumer(consumer, env) })),
     ),

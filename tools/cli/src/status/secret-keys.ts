@@ -9,12 +9,14 @@ export interface SecretKeyStatus {
   readonly position: number | null
   /**
    * `encrypts`: apply encrypts with it. `missing`: running processes hold it, and this command lacks it. `needed`: signing
-   * secrets, data keys of users or keys of the installation are encrypted with it. `unknown`: not all of these could be
-   * counted. `unused`: it can be removed.
+   * secrets, secrets of webhooks, data keys of users or keys of the installation are encrypted with it. `unknown`: not all of
+   * these could be counted. `unused`: it can be removed.
    */
   readonly use: 'encrypts' | 'missing' | 'needed' | 'unknown' | 'unused'
   /** The projects whose signing secret it encrypts: `acme/shop`. */
   readonly projects: readonly string[]
+  /** The webhooks whose secrets it encrypts, or the previous one while it signs: `acme/shop/crm`. */
+  readonly webhooks: readonly string[]
   /** Number of data keys of users that it encrypts. null: not known. */
   readonly dataKeys: number | null
   /** Number of keys of the installation that it encrypts. null: not known. */
@@ -31,14 +33,20 @@ export function secretKeysOf(
   { secretKeyIds }: Pick<RunningViews, 'secretKeyIds'>,
   keyRing: KeyRing | undefined,
   { dataKeys, installationKeys }: StoredKeys,
+  now: Date,
 ): readonly SecretKeyStatus[] {
-  const secrets = [...organizations].flatMap(([organization, { config }]) =>
-    (config?.projects ?? []).flatMap(({ id, signingSecret = '' }) => {
-      const keyId = sealedWith(signingSecret)
-      return keyId === undefined ? [] : [{ keyId, project: `${organization}/${id}` }]
-    }),
+  const projects = [...organizations].flatMap(([organization, { config }]) =>
+    (config?.projects ?? []).map((project) => ({ place: `${organization}/${project.id}`, project })),
   )
-  const byKey = Map.groupBy(secrets, ({ keyId }) => keyId)
+  const ofProjects = ownersByKey(projects.map(({ place, project }) => [place, project.signingSecret ?? '']))
+  const ofWebhooks = ownersByKey(
+    projects.flatMap(({ place, project }) =>
+      project.webhooks.flatMap(({ id, secret, previousSecret }): (readonly [string, string])[] => {
+        const signs = previousSecret !== undefined && Date.parse(previousSecret.until) > now.getTime()
+        return [secret, ...(signs ? [previousSecret.secret] : [])].map((one) => [`${place}/${id}`, one])
+      }),
+    ),
+  )
   const here = keyRing?.keyIds ?? []
   const rings = [...secretKeyIds.values()]
   // Without a ring here, the first key of a process is the best guess.
@@ -53,17 +61,19 @@ export function secretKeysOf(
   const useOf = (keyId: string): SecretKeyStatus['use'] => {
     if (newest.has(keyId)) return 'encrypts'
     if (isMissing(keyId)) return 'missing'
-    if (byKey.has(keyId) || dataKeys?.has(keyId) || installationKeys?.has(keyId)) return 'needed'
+    if (ofProjects.has(keyId) || ofWebhooks.has(keyId) || dataKeys?.has(keyId) || installationKeys?.has(keyId))
+      return 'needed'
     return dataKeys && installationKeys ? 'unused' : 'unknown'
   }
   const stored = [...(dataKeys?.keys() ?? []), ...(installationKeys?.keys() ?? [])]
-  return Array.from(new Set([...here, ...byKey.keys(), ...rings.flat(), ...stored]), (keyId) => {
-    const projects = (byKey.get(keyId) ?? []).map(({ project }) => project)
+  const named = [...here, ...ofProjects.keys(), ...ofWebhooks.keys(), ...rings.flat(), ...stored]
+  return Array.from(new Set(named), (keyId) => {
     return {
       keyId,
       position: here.includes(keyId) ? here.indexOf(keyId) + 1 : null,
       use: useOf(keyId),
-      projects,
+      projects: [...(ofProjects.get(keyId) ?? [])],
+      webhooks: [...(ofWebhooks.get(keyId) ?? [])],
       dataKeys: dataKeys && (dataKeys.get(keyId) ?? 0),
       installationKeys: installationKeys && (installationKeys.get(keyId) ?? 0),
       holding: [...secretKeyIds].flatMap(([view, held]) => (held.includes(keyId) ? view : [])),
@@ -72,7 +82,19 @@ export function secretKeysOf(
   })
 }
 
-const NAMED_PROJECTS = 3
+/** Returns the owners of secrets by the key that encrypts them. */
+function ownersByKey(
+  secrets: readonly (readonly [owner: string, secret: string])[],
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const owners = new Map<string, Set<string>>()
+  for (const [owner, secret] of secrets) {
+    const keyId = sealedWith(secret)
+    if (keyId !== undefined) owners.set(keyId, (owners.get(keyId) ?? new Set()).add(owner))
+  }
+  return owners
+}
+
+const NAMED_OWNERS = 3
 
 /** Names the next steps of a rotation for a key. Empty: none. */
 export function adviceOn(key: SecretKeyStatus): readonly string[] {
@@ -93,16 +115,22 @@ export function adviceOn(key: SecretKeyStatus): readonly string[] {
   ]
 }
 
-function stillEncrypted({ keyId, projects, dataKeys, installationKeys }: SecretKeyStatus): readonly string[] {
-  const more = projects.length - NAMED_PROJECTS
-  const whose = `${projects.slice(0, NAMED_PROJECTS).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+function stillEncrypted(key: SecretKeyStatus): readonly string[] {
+  const { keyId, projects, webhooks, dataKeys, installationKeys } = key
   const ofUsers = `${dataKeys} data ${dataKeys === 1 ? 'key of a user' : 'keys of users'}`
   const byEraser = 'a user eraser whose first key is the newest one encrypts'
+  const again = 'apply the workspace file again'
   return [
     ...(projects.length > 0
-      ? [`Key ${keyId} still encrypts the signing secret of ${whose}: apply the workspace file again.`]
+      ? [`Key ${keyId} still encrypts the signing secret of ${listed(projects)}: ${again}.`]
       : []),
+    ...(webhooks.length > 0 ? [`Key ${keyId} still encrypts a secret of webhook ${listed(webhooks)}: ${again}.`] : []),
     ...(dataKeys ? [`Key ${keyId} still encrypts ${ofUsers}: ${byEraser} them again.`] : []),
     ...(installationKeys ? [`Key ${keyId} still encrypts keys of the installation: ${byEraser} them again.`] : []),
   ]
+}
+
+function listed(owners: readonly string[]): string {
+  const more = owners.length - NAMED_OWNERS
+  return `${owners.slice(0, NAMED_OWNERS).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

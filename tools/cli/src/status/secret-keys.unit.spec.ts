@@ -1,4 +1,4 @@
-import { emptyCatalog, encryptSigningSecret, foldCatalog } from '@nextvisit/catalog'
+import { emptyCatalog, encryptSigningSecret, encryptWebhookSecret, foldCatalog } from '@nextvisit/catalog'
 import { OrganizationConfig } from '@nextvisit/contracts'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { describe, expect, it } from 'vitest'
@@ -8,16 +8,21 @@ import type { StoredKeys } from './stored-keys.ts'
 const [OLD, NEW] = ['ab'.repeat(32), 'cd'.repeat(32)]
 const [oldId, newId] = [givenKeyRing(OLD).newestKeyId, givenKeyRing(NEW).newestKeyId]
 
+const NOW = new Date('2026-11-28T12:00:00.000Z')
+
 /** A catalog whose projects have a signing secret under these keys. */
 function catalogOf(projects: Readonly<Record<string, string>>) {
-  const state = emptyCatalog()
-  const config = OrganizationConfig.parse({
-    id: 'acme',
-    projects: Object.entries(projects).map(([id, key]) => {
+  return catalogWith(
+    Object.entries(projects).map(([id, key]) => {
       const signingSecret = encryptSigningSecret('a secret', givenKeyRing(key), { organization: 'acme', project: id })
       return { id, signingSecret }
     }),
-  })
+  )
+}
+
+function catalogWith(projects: readonly object[]) {
+  const state = emptyCatalog()
+  const config = OrganizationConfig.parse({ id: 'acme', projects })
   const id = '00000000-0000-4000-8000-000000000000'
   foldCatalog(state, { outcome: 'read', id, organization: 'acme', revision: 1, config, notUnderstood: [] })
   return state
@@ -41,11 +46,26 @@ function statusWith(
 ) {
   const secretKeyIds = new Map(Object.entries(gateways))
   const keyRing = ring.length > 0 ? givenKeyRing(...ring) : undefined
-  const keys = secretKeysOf(catalogOf(projects), { secretKeyIds }, keyRing, stored)
+  const keys = secretKeysOf(catalogOf(projects), { secretKeyIds }, keyRing, stored, NOW)
   return {
     keys: keys.map(({ keyId, position, use }) => [keyId, position, use]),
     advice: keys.flatMap(adviceOn),
   }
+}
+
+/** A secret of webhook crm of acme/shop under a key. */
+function sealed(key: string): string {
+  return encryptWebhookSecret('whsec_', givenKeyRing(key), { organization: 'acme', project: 'shop', endpointId: 'crm' })
+}
+
+/** The status of keys of which the old one encrypts the previous secret of a webhook, which signs until then. */
+function statusOfCrm(until: string) {
+  const previousSecret = { secret: sealed(OLD), until }
+  const crm = { id: 'crm', url: 'https://a.example', secret: sealed(NEW), previousSecret, addedAt: until }
+  const state = catalogWith([{ id: 'shop', webhooks: [crm] }])
+  const stored = { dataKeys: new Map(), installationKeys: new Map() }
+  const keys = secretKeysOf(state, { secretKeyIds: new Map() }, givenKeyRing(NEW, OLD), stored, NOW)
+  return [...keys.map(({ use, webhooks }) => [use, webhooks]), keys.flatMap(adviceOn)]
 }
 
 describe('the keys of NEXTVISIT_SECRET_KEY', () => {
@@ -151,6 +171,19 @@ describe('the keys of NEXTVISIT_SECRET_KEY', () => {
         `Key ${oldId} still encrypts the signing secret of acme/a, acme/b, acme/c and 1 more: apply the workspace file again.`,
       ],
     })
+  })
+
+  it('count the secrets of webhooks, and previous ones while they sign', () => {
+    expect(statusOfCrm('2026-11-28T12:00:01.000Z')).toEqual([
+      ['encrypts', ['acme/shop/crm']],
+      ['needed', ['acme/shop/crm']],
+      [`Key ${oldId} still encrypts a secret of webhook acme/shop/crm: apply the workspace file again.`],
+    ])
+    expect(statusOfCrm('2026-11-28T12:00:00.000Z')).toEqual([
+      ['encrypts', ['acme/shop/crm']],
+      ['unused', []],
+      [expect.stringContaining('encrypts nothing')],
+    ])
   })
 
   it('take the first key of the processes as the newest if the command has none', () => {

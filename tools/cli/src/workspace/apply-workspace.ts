@@ -15,9 +15,10 @@ import {
 import { encodeRecord, type OrganizationConfig, type OrganizationConfigured, TOPICS } from '@nextvisit/contracts'
 import { createPublisher, type LogConnection, type RecordSequence } from '@nextvisit/log'
 import type { KeyRing } from '@nextvisit/sealing'
+import { findRefusal } from './find-refusal.ts'
 import { missingSecretKey } from './missing-secret-key.ts'
 import { settleContents, type WantedContent } from './settle-contents.ts'
-import { settleSigningSecrets } from './settle-signing-secrets.ts'
+import { settleSecrets } from './settle-secrets.ts'
 
 export interface ApplyOptions {
   readonly connection: LogConnection
@@ -33,13 +34,17 @@ export interface ApplyOptions {
   readonly dryRun?: boolean
   /** The operating system's name for the user who applies. */
   readonly appliedBy: string
-  /** The keys of NEXTVISIT_SECRET_KEY; needed to compare a signing secret of the file with the stored one. */
+  /** The keys of NEXTVISIT_SECRET_KEY; needed to compare a secret of the file with the stored one. */
   readonly keyRing?: KeyRing | undefined
+  /** Default: now. */
+  readonly now?: Date
   /** Receives the difference, and is awaited, before anything is published. */
   readonly onDifference?: (changes: readonly Change[]) => void | Promise<void>
   /** Topic of the catalog. Default: `catalog`. */
   readonly topic?: string
 }
+
+type Applying = ApplyOptions & { readonly now: Date }
 
 export type ApplyOutcome =
   | { readonly outcome: 'unchanged' }
@@ -49,7 +54,7 @@ export type ApplyOutcome =
       readonly outcome: 'applied'
       readonly changes: readonly Change[]
       readonly revisions: ReadonlyMap<string, number>
-      /** Number of unchanged signing secrets that moved to the newest key. */
+      /** Number of unchanged secrets that moved to the newest key. */
       readonly reencrypted: number
     }
   /** The file was refused, and nothing was published. */
@@ -60,27 +65,22 @@ export type ApplyOutcome =
 const PUBLISH_WITHIN_MS = 10_000
 /** Contents in one round of publishing: a few MB. */
 const CONTENTS_A_ROUND = 100
-/** Maximum record size in bytes: a broker's default maximum (1 MiB) minus room for headers. */
-const MAX_RECORD_BYTES = 900_000
 
 /**
  * Publishes a record for each organization that differs from the catalog, then reads back the records that count
  * (decisions.md, The workspace file). Organizations that are not named stay unchanged, unless `prune`. Rejects if the log
  * is unavailable; running it again is always safe.
  */
-export async function applyWorkspace(options: ApplyOptions): Promise<ApplyOutcome> {
+export async function applyWorkspace({ now = new Date(), ...given }: ApplyOptions): Promise<ApplyOutcome> {
+  const options = { ...given, now }
   const { connection, topic = TOPICS.catalog, onDifference = () => {} } = options
   const catalog = await readCatalog(connection, topic, { withFormContents: true })
   const { state } = catalog
   const differing = differences(state, options)
   const changes = differing.flatMap((organization) => organization.changes)
   await onDifference(changes)
-  const records = toRecords(state, differing, options.appliedBy)
-  const reason =
-    notUnderstood(state, options) ??
-    keyOfAnother(state, options) ??
-    tooLarge(records) ??
-    (await missingSecretKey(connection, topic, state, differing))
+  const records = toRecords(state, differing, options)
+  const reason = findRefusal(state, options, records) ?? (await missingSecretKey(connection, topic, state, differing))
   if (reason !== undefined) return { outcome: 'refused', reason }
   if (options.dryRun) return { outcome: 'dry-run', changes }
   if (records.length === 0) return { outcome: 'unchanged' }
@@ -93,9 +93,9 @@ export async function applyWorkspace(options: ApplyOptions): Promise<ApplyOutcom
 function toRecords(
   state: CatalogState,
   differing: readonly DifferingOrganization[],
-  appliedBy: string,
+  { appliedBy, now }: Applying,
 ): readonly OrganizationConfigured[] {
-  const appliedAt = new Date().toISOString()
+  const appliedAt = now.toISOString()
   return differing.map(({ id, config }) => ({
     type: 'OrganizationConfigured',
     id: randomUUID(),
@@ -111,13 +111,13 @@ interface DifferingOrganization {
   readonly id: string
   readonly config: OrganizationConfig | null
   readonly changes: readonly Change[]
-  /** Number of signing secrets that are only re-encrypted. */
+  /** Number of secrets that are only re-encrypted. */
   readonly reencrypted: number
   /** Contents of its forms that are not in the log. */
   readonly contents: readonly RecordedContent[]
 }
 
-function differences(state: CatalogState, options: ApplyOptions): readonly DifferingOrganization[] {
+function differences(state: CatalogState, options: Applying): readonly DifferingOrganization[] {
   const named = new Set(options.organizations.map((organization) => organization.id))
   const removed = options.prune ? [...state.organizations.keys()].filter((id) => !named.has(id)) : []
   const wanted: readonly { readonly id: string; readonly config: OrganizationConfig | null }[] = [
@@ -130,7 +130,7 @@ function differences(state: CatalogState, options: ApplyOptions): readonly Diffe
 function difference(
   state: CatalogState,
   { id, config }: Pick<DifferingOrganization, 'id' | 'config'>,
-  options: ApplyOptions,
+  options: Applying,
 ): DifferingOrganization {
   const held = state.organizations.get(id)?.config
   const unread = unreadChange(state, id)
@@ -138,7 +138,7 @@ function difference(
     return { id, config, reencrypted: 0, contents: [], changes: [...unread, ...diffOrganization(id, held, config)] }
   }
   const { wanted, contents } = settleContents(held, config, options.contents, nextRevision(state, id))
-  const settled = held && settleSigningSecrets(held, wanted, options.keyRing)
+  const settled = held && settleSecrets(held, wanted, options.keyRing, options.now)
   const reencrypted = settled?.reencrypted ?? []
   return {
     id,
@@ -148,7 +148,7 @@ function difference(
     changes: [
       ...unread,
       ...diffOrganization(id, settled?.held, settled?.wanted ?? wanted, describeAmong(contents)),
-      ...reencrypted.map((project) => reencryptedChange(`${id}/${project}`, options.keyRing)),
+      ...reencrypted.map(({ project, what }) => reencryptedChange(`${id}/${project}`, what, options.keyRing)),
     ],
   }
 }
@@ -164,8 +164,8 @@ function describeAmong(contents: readonly RecordedContent[]): DescribeContent {
   }
 }
 
-function reencryptedChange(where: string, keyRing: KeyRing | undefined): Change {
-  return { sign: '~', where, what: `signingSecret (re-encrypted with key ${keyRing?.newestKeyId})` }
+function reencryptedChange(where: string, what: string, keyRing: KeyRing | undefined): Change {
+  return { sign: '~', where, what: `${what} (re-encrypted with key ${keyRing?.newestKeyId})` }
 }
 
 /** Returns the change for a record that is not understood or in part not in the log, which differs from every file. */
@@ -178,43 +178,6 @@ function unreadChange(state: CatalogState, id: string): readonly Change[] {
       ? 'lacks contents of forms'
       : 'not understood'
   return [{ sign: '~', where: id, what: `revision ${problem.revision ?? '?'} (${because})` }]
-}
-
-/** Returns a refusal if the file would replace a revision of a later version, which this version's file cannot express. */
-function notUnderstood(state: CatalogState, options: ApplyOptions): string | undefined {
-  if (options.overwrite) return undefined
-  const named = new Set(options.organizations.map(({ id }) => id))
-  const lost = [...state.organizations.values()].flatMap(({ problem }) => problem ?? [])
-  const found = lost.find(
-    ({ organization, isUndecodable, isMissingContent }) =>
-      !isUndecodable && !isMissingContent && (options.prune || named.has(organization)),
-  )
-  if (!found) return undefined
-  const { organization, revision, reason } = found
-  return (
-    `This version of nextvisit does not understand revision ${revision ?? '?'} of ${organization} in the catalog: ${reason}. ` +
-    'Apply with the version that wrote it, or use --overwrite to replace that revision.'
-  )
-}
-
-/** Returns a refusal if a key already belongs to another organization, including those that the file does not name. */
-function keyOfAnother(state: CatalogState, { organizations, prune }: ApplyOptions): string | undefined {
-  const named = new Set(organizations.map((organization) => organization.id))
-  for (const { id, projects } of organizations) {
-    for (const key of projects.flatMap((project) => project.keys)) {
-      const holder = state.keys.get(key.sha256)?.[0]?.project.organization
-      if (holder !== undefined && !named.has(holder) && !prune) {
-        return `Key ${key.name} of organization ${id} already belongs to organization ${holder}; create another with \`nextvisit keys create\`.`
-      }
-    }
-  }
-  return undefined
-}
-
-function tooLarge(records: readonly OrganizationConfigured[]): string | undefined {
-  const record = records.find((one) => Buffer.byteLength(JSON.stringify(one)) > MAX_RECORD_BYTES)
-  if (!record) return undefined
-  return `Organization ${record.organization} is larger than ${MAX_RECORD_BYTES} bytes; split it into several.`
 }
 
 /**

@@ -1,6 +1,6 @@
 import { Environment, KeyKind } from '@nextvisit/contracts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
-import { hashApiKey, parseApiKey } from '@nextvisit/domain'
+import { hashApiKey, parseApiKey, parseWebhookSecret } from '@nextvisit/domain'
 import { SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
 import { readKeyRing } from '../environment/key-ring.ts'
 import type { Fault } from './explain-issue.ts'
@@ -21,7 +21,8 @@ export function checkSecrets(workspace: YamlNode, env: EnvironmentVariables): re
   return [
     ...keys.flatMap((key) => checkKey(key, env)),
     ...checkRepeatedKeys(keys, env),
-    ...projects.flatMap((project) => checkSigningSecret(project, env)),
+    ...projects.flatMap((project) => checkEncrypted(project, 'signingSecret', env)),
+    ...projects.flatMap((project) => items(project, 'webhooks')).flatMap((webhook) => checkWebhookSecret(webhook, env)),
   ]
 }
 
@@ -54,9 +55,23 @@ function checkRepeatedKeys(keys: readonly YamlNode[], env: EnvironmentVariables)
   })
 }
 
-function checkSigningSecret(project: YamlNode, env: EnvironmentVariables): readonly Fault[] {
-  const { path } = member(project, 'signingSecret')
-  const reference = text(project, 'signingSecret')
+function checkWebhookSecret(webhook: YamlNode, env: EnvironmentVariables): readonly Fault[] {
+  const { path } = member(webhook, 'secret')
+  const reference = text(webhook, 'secret')
+  const value = valueOf(reference, env)
+  const message =
+    `${reference} does not hold a secret of a webhook, whsec_ and base64 of 24 to 64 bytes: create one with ` +
+    'nextvisit webhooks create-secret'
+  return [
+    ...checkEncrypted(webhook, 'secret', env),
+    ...(value !== undefined && parseWebhookSecret(value) === undefined ? [{ path, message }] : []),
+  ]
+}
+
+/** Checks a secret that the catalog has encrypted. */
+function checkEncrypted(place: YamlNode, name: string, env: EnvironmentVariables): readonly Fault[] {
+  const { path } = member(place, name)
+  const reference = text(place, name)
   if (reference === undefined || !REFERENCE.test(reference)) return []
   const ring = readKeyRing(env)
   const needed = `${SECRET_KEY_VARIABLE} must be set to 32 bytes as 64 hex characters, to encrypt this secret`

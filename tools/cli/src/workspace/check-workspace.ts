@@ -6,6 +6,7 @@ import { checkAnswers } from './check-answers.ts'
 import { checkContent } from './check-content.ts'
 import { checkPropertyCounts } from './check-property-counts.ts'
 import { checkSegments, leaves } from './check-segments.ts'
+import { checkWebhook } from './check-webhook.ts'
 
 const UNSTORABLE_TEXT = 'contains U+0000 or a lone surrogate (such as half of an emoji): remove it'
 
@@ -32,6 +33,8 @@ function checkProject(project: YamlNode): readonly Fault[] {
     ...items(project, 'keys').flatMap(checkMayErase),
     ...repeated(items(project, 'segments'), 'id', 'segment'),
     ...repeated(forms, 'id', 'form'),
+    ...repeated(items(project, 'webhooks'), 'id', 'webhook'),
+    ...items(project, 'webhooks').flatMap(checkWebhook),
     ...repeated(items(project, 'traits'), 'slug', 'trait'),
     ...repeated(items(project, 'events'), 'slug', 'event', eventSlug),
     ...items(project, 'events').flatMap((event) => checkEventName(event, 'slug')),

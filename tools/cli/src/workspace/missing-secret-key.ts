@@ -1,5 +1,5 @@
 import { askViews, type CatalogState } from '@nextvisit/catalog'
-import type { OrganizationConfig } from '@nextvisit/contracts'
+import type { OrganizationConfig, ProjectConfig } from '@nextvisit/contracts'
 import { type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { sealedWith } from '@nextvisit/sealing'
 
@@ -10,7 +10,7 @@ interface Configured {
 
 /**
  * Returns a refusal if a running process lacks a key that the new configurations use for the first time: it would refuse the
- * pages of their projects. The processes are asked only if there is such a key.
+ * pages of their projects, or could not sign their webhooks. The processes are asked only if there is such a key.
  */
 export async function missingSecretKey(
   connection: LogConnection,
@@ -21,11 +21,11 @@ export async function missingSecretKey(
   const moved = configured.flatMap(({ id, config }) => movedSecrets(state.organizations.get(id)?.config, config))
   if (moved.length === 0) return undefined
   const { secretKeyIds } = await withLogAdmin(connection, (admin) => askViews(admin, topic, state))
-  for (const { keyId, project } of moved) {
+  for (const { keyId, effect } of moved) {
     const lacking = [...secretKeyIds].flatMap(([view, keyIds]) => (keyIds.includes(keyId) ? [] : view))
     if (lacking.length > 0) {
       return (
-        `NEXTVISIT_SECRET_KEY of ${lacking.join(', ')} lacks key ${keyId}, so the pages of ${project} would be refused. ` +
+        `NEXTVISIT_SECRET_KEY of ${lacking.join(', ')} lacks key ${keyId}, so ${effect}. ` +
         'Add the key there, restart, and apply again: see docs/runbooks/rotate-secret-key.md.'
       )
     }
@@ -33,13 +33,39 @@ export async function missingSecretKey(
   return undefined
 }
 
-/** Returns the projects that require a signature, and did not require one under the same key before. */
-function movedSecrets(held: OrganizationConfig | null | undefined, wanted: OrganizationConfig | null) {
-  const requiring = held?.projects.filter(({ requireUserSignature }) => requireUserSignature)
-  const before = new Map(requiring?.map(({ id, signingSecret = '' }) => [id, sealedWith(signingSecret)]))
-  return (wanted?.projects ?? []).flatMap(({ id, signingSecret = '', requireUserSignature }) => {
-    const keyId = sealedWith(signingSecret)
-    if (keyId === undefined || !requireUserSignature || keyId === before.get(id)) return []
-    return [{ keyId, project: `${wanted?.id}/${id}` }]
+interface MovedSecret {
+  readonly keyId: string
+  readonly effect: string
+}
+
+/** Returns the secrets in use that the same key did not encrypt before. */
+function movedSecrets(
+  held: OrganizationConfig | null | undefined,
+  wanted: OrganizationConfig | null,
+): readonly MovedSecret[] {
+  const before = new Map(held?.projects.map((project) => [project.id, project]))
+  return (wanted?.projects ?? []).flatMap((project) => {
+    const place = `${wanted?.id}/${project.id}`
+    const own = before.get(project.id)
+    return [
+      ...movedKey(signingKeyOf(own), signingKeyOf(project), `the pages of ${place} would be refused`),
+      ...project.webhooks.flatMap(({ id, secret }) => {
+        const heldSecret = own?.webhooks.find((webhook) => webhook.id === id)?.secret
+        return movedKey(
+          sealedWith(heldSecret ?? ''),
+          sealedWith(secret),
+          `webhook ${id} of ${place} would not be signed`,
+        )
+      }),
+    ]
   })
+}
+
+/** Returns the key that encrypts the signing secret of a project that requires signatures. */
+function signingKeyOf(project: ProjectConfig | undefined): string | undefined {
+  return project?.requireUserSignature ? sealedWith(project.signingSecret ?? '') : undefined
+}
+
+function movedKey(before: string | undefined, keyId: string | undefined, effect: string): readonly MovedSecret[] {
+  return keyId === undefined || keyId === before ? [] : [{ keyId, effect }]
 }

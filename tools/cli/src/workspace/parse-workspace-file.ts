@@ -1,4 +1,4 @@
-import { encryptSigningSecret } from '@nextvisit/catalog'
+import { encryptSigningSecret, encryptWebhookSecret } from '@nextvisit/catalog'
 import { OrganizationConfig, parseWithin, type WorkspaceFault, WorkspaceFile } from '@nextvisit/contracts'
 import { contentHashOf, hashApiKey } from '@nextvisit/domain'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
@@ -18,9 +18,9 @@ export interface Workspace {
 
 /**
  * Parses a workspace file to the catalog's form (decisions.md, The workspace file), or to all of its faults
- * in the order of lines. `env` has the values of `$NAME` and NEXTVISIT_SECRET_KEY. Keys become hashes, and signing secrets
- * are encrypted with a new nonce each time; `applyWorkspace` recognizes unchanged ones. Without `env`, projects have neither
- * keys nor signing secrets.
+ * in the order of lines. `env` has the values of `$NAME` and NEXTVISIT_SECRET_KEY. Keys become hashes, and secrets are
+ * encrypted with a new nonce each time; `applyWorkspace` recognizes unchanged ones. Without `env`, projects have no keys, signing
+ * secrets and webhooks.
  */
 export function parseWorkspaceFile(
   text: string,
@@ -58,20 +58,29 @@ function contentsOf({ id: organization, projects }: OrganizationInFile): readonl
 
 function toConfig(organization: OrganizationInFile, env: EnvironmentVariables | undefined): OrganizationConfig {
   const ring = env && readKeyRing(env)
+  const addedAt = new Date().toISOString()
   const projects = organization.projects.map((given) => {
     const project = { ...given, forms: given.forms.map((form) => ({ ...form, content: undefined })) }
-    if (!env) return { ...project, signingSecret: undefined, keys: [] }
+    if (!env) return { ...project, signingSecret: undefined, keys: [], webhooks: [] }
     const secret = valueOf(project.signingSecret, env)
     const ref = { organization: organization.id, project: project.id }
     return {
       ...project,
-      // Without a ring, a file with a signing secret was refused above.
+      // Without a ring, a file with a secret was refused above.
       signingSecret: secret && ring?.outcome === 'ok' ? encryptSigningSecret(secret, ring.keyRing, ref) : undefined,
       keys: project.keys.map((key) => {
         if ('sha256' in key) return key
         const { secret: reference, ...entry } = key
         return { ...entry, sha256: hashApiKey(valueOf(reference, env) ?? '') }
       }),
+      webhooks: project.webhooks.map(({ secret: reference, ...webhook }) => ({
+        ...webhook,
+        secret:
+          ring?.outcome === 'ok'
+            ? encryptWebhookSecret(valueOf(reference, env) ?? '', ring.keyRing, { ...ref, endpointId: webhook.id })
+            : '',
+        addedAt,
+      })),
     }
   })
   // Round-trips through JSON, as in the log: absent members are absent, not undefined.

@@ -69,6 +69,7 @@ function acme(keys: readonly string[]): OrganizationConfig {
           },
         ],
         keys: keys.map((sha256, index) => ({ name: `key-${index}`, kind: 'admin', environment: 'P', sha256 })),
+        webhooks: [{ id: 'crm', url: 'https://crm.example', secret: 'encrypted', addedAt: '2026-11-28T00:00:00.000Z' }],
       },
     ],
   })
@@ -90,10 +91,12 @@ describe('the reader of the previous release', () => {
         })
         expect(applied.outcome).toBe('applied')
       }
+      // The previous release sends no webhooks, and ignores them.
+      const projects = acme([KEPT]).projects.map((project) => ({ ...project, webhooks: undefined }))
       expect(readWithPreviousRelease(await readRecords(topic))).toEqual({
         revisions: { acme: 3 },
         keys: [KEPT],
-        projects: { acme: acme([KEPT]).projects },
+        projects: { acme: projects },
         problems: [],
         outcomes: ['read', 'read', 'tombstone', 'read'],
       })

@@ -11,7 +11,7 @@ import {
   readCatalog,
   readCatalogRecord,
 } from '@nextvisit/catalog'
-import { createApiKey, hashApiKey } from '@nextvisit/domain'
+import { createApiKey, createWebhookSecret, hashApiKey } from '@nextvisit/domain'
 import {
   readLog,
   createPublisher,
@@ -326,6 +326,68 @@ describe('applying with several secret keys', () => {
     expect(await applyWith(both, file(signed('acme')))).toMatchObject({
       outcome: 'refused',
       reason: expect.stringContaining(`lacks key ${NEW_ID}`),
+    })
+  })
+})
+
+const hook =
+  '{ id: acme, projects: [{ id: shop, webhooks: [{ id: crm, url: "https://a.example", secret: $HOOK_SECRET }] }] }'
+const [FIRST_SECRET, SECOND_SECRET] = [1, 2].map((byte) => createWebhookSecret(new Uint8Array(32).fill(byte)))
+const crmOf = async () => {
+  const { state } = await readCatalog(connection, topic)
+  return state.organizations.get('acme')?.config?.projects[0]?.webhooks[0]
+}
+
+describe('applying a webhook', () => {
+  const both = [NEW_SECRET_KEY, SECRET_KEY]
+
+  it('keeps its age, lets its previous secret sign for 24 h, and moves both to the newest key', async () => {
+    const change = async (keys: readonly string[], secret = SECOND_SECRET) => {
+      const now = new Date('2026-11-28T12:00:00.000Z')
+      const applied = await applyWith(keys, file(hook), { now }, { HOOK_SECRET: secret })
+      return applied.outcome === 'applied' ? applied.changes.map(changeLine) : applied.outcome
+    }
+    expect(await change([SECRET_KEY], FIRST_SECRET)).toContain('+ acme/shop webhook crm')
+    const added = await crmOf()
+    expect(await change([SECRET_KEY], FIRST_SECRET)).toBe('unchanged')
+    expect(await change([SECRET_KEY])).toEqual([
+      '~ acme/shop webhook crm secret (another one; the one before signs until 2026-11-29T12:00:00.000Z)',
+    ])
+    expect(await crmOf()).toMatchObject({
+      addedAt: added?.addedAt,
+      previousSecret: { secret: added?.secret, until: '2026-11-29T12:00:00.000Z' },
+    })
+    expect(await change([SECRET_KEY])).toBe('unchanged')
+    expect(await change(both)).toEqual([
+      `~ acme/shop webhook crm secret (re-encrypted with key ${NEW_ID})`,
+      `~ acme/shop webhook crm previousSecret (re-encrypted with key ${NEW_ID})`,
+    ])
+    expect(await change(both)).toBe('unchanged')
+    const { revisions } = await readCatalogHistory(connection, topic)
+    expect(JSON.stringify(revisions)).not.toContain('whsec_')
+    const moved = file(hook.replace('a.example', 'b.example'))
+    const in24h = { now: new Date('2026-11-29T12:00:00.000Z') }
+    const later = await applyWith(both, moved, in24h, { HOOK_SECRET: SECOND_SECRET })
+    expect(later.outcome === 'applied' && later.changes.map(changeLine)).toEqual([
+      '~ acme/shop webhook crm url https://a.example → https://b.example',
+    ])
+    expect(await crmOf()).not.toHaveProperty('previousSecret')
+  })
+
+  it('is refused while a running process lacks the key that encrypts its secret', async () => {
+    await apply(file('{ id: acme }'))
+    await startView('webhook-dispatcher', 200, [OLD_ID])
+    await awaitViews({ connection, topic })
+    expect(await applyWith(both, file(hook), {}, { HOOK_SECRET: FIRST_SECRET })).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringMatching(
+        new RegExp(
+          `^NEXTVISIT_SECRET_KEY of webhook-dispatcher\\..* lacks key ${NEW_ID}, so webhook crm of acme/shop would`,
+        ),
+      ),
+    })
+    expect(await applyWith([SECRET_KEY], file(hook), {}, { HOOK_SECRET: FIRST_SECRET })).toMatchObject({
+      outcome: 'applied',
     })
   })
 })
