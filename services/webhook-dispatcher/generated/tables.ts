@@ -29,6 +29,7 @@ export const Position = [
     partition: 'int',
     addedAt: 'timestamptz',
     nextOffset: 'bigint',
+    beginOffset: 'bigint?',
     endOffset: 'bigint?',
     isLive: 'boolean',
   } satisfies ColumnsOf<prisma.Position>,

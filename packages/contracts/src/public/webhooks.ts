@@ -174,7 +174,9 @@ export const WebhookEndpoint = z.strictObject({
   behind: count.describe('Records of the log that it has not read yet. 0 of a live endpoint.'),
   pending: count.describe('Deliveries that are pending. At most 100,000 are counted.'),
   failed: count.describe('Deliveries that have failed, in the last 30 days. At most 100,000 are counted.'),
-  oldestPendingAt: Instant.optional().describe('Time of the oldest record that is not delivered.'),
+  oldestPendingAt: Instant.optional().describe(
+    'Time of the record whose delivery has been pending for the longest time.',
+  ),
   failingSince: Instant.optional().describe(
     'No attempt has succeeded since then. Absent: the last one has, or none was made.',
   ),

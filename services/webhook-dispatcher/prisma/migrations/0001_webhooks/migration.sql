@@ -24,7 +24,8 @@ CREATE TABLE positions (
   added_at     timestamptz(3) NOT NULL,
   -- The first record that it has not read. Not moved while it is live: the checkpoint is its place.
   next_offset  bigint NOT NULL,
-  -- Of replays: the end, exclusive.
+  -- Of replays: where it began, and the end, exclusive.
+  begin_offset bigint,
   end_offset   bigint,
   is_live      boolean NOT NULL,
   PRIMARY KEY (organization, project, endpoint_id, replay_id, partition)
@@ -79,9 +80,8 @@ CREATE TABLE deliveries (
 ALTER TABLE deliveries ALTER COLUMN body SET STATISTICS 0;
 CREATE INDEX deliveries_pending ON deliveries (organization, project, endpoint_id, replay_id, user_id, source_offset)
   WHERE status = 'pending';
-CREATE INDEX deliveries_of_endpoint ON deliveries (organization, project, endpoint_id, created_at, delivery_id);
-CREATE INDEX deliveries_failed ON deliveries (organization, project, endpoint_id, created_at, delivery_id)
-  WHERE status = 'failed';
+-- Lists and counts of a status, and the oldest that is pending.
+CREATE INDEX deliveries_of_endpoint ON deliveries (organization, project, endpoint_id, status, created_at, delivery_id);
 CREATE INDEX deliveries_of_user ON deliveries (organization, project, user_id, created_at, delivery_id);
 CREATE INDEX deliveries_ended ON deliveries (partition, ended_at) WHERE ended_at IS NOT NULL;
 
