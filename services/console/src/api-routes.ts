@@ -13,6 +13,7 @@ import type { sessionApi } from './session/api.ts'
 import type { simulationApi } from './simulation/api.ts'
 import type { tryItApi } from './try-it/api.ts'
 import type { usersApi } from './users/api.ts'
+import type { webhooksApi } from './webhooks/api.ts'
 
 /**
  * Method and path (below `api/`) of every route of the console's API, by name. `:name` is a member of the route's input.
@@ -55,6 +56,18 @@ export const API_ROUTES = {
   listSegments: { method: 'GET', path: 'segments/:organization/:project' },
   readSegment: { method: 'GET', path: 'segments/:organization/:project/:segmentId' },
   revealSegment: { method: 'POST', path: 'segments/:organization/:project/:segmentId/reveal' },
+
+  listEndpoints: { method: 'GET', path: 'webhooks/:organization/:project' },
+  readEndpoint: { method: 'GET', path: 'webhooks/:organization/:project/:endpointId' },
+  listDeliveries: { method: 'GET', path: 'webhooks/:organization/:project/:endpointId/deliveries' },
+  readDelivery: { method: 'GET', path: 'webhooks/:organization/:project/:endpointId/deliveries/:deliveryId' },
+  revealDelivery: { method: 'POST', path: 'webhooks/:organization/:project/:endpointId/deliveries/:deliveryId/reveal' },
+  listUserDeliveries: { method: 'GET', path: 'users/:organization/:project/:userId/deliveries' },
+  enableEndpoint: { method: 'POST', path: 'webhooks/:organization/:project/:endpointId/enable' },
+  testEndpoint: { method: 'POST', path: 'webhooks/:organization/:project/:endpointId/test' },
+  retryDelivery: { method: 'POST', path: 'webhooks/:organization/:project/:endpointId/deliveries/:deliveryId/retry' },
+  retryFailed: { method: 'POST', path: 'webhooks/:organization/:project/:endpointId/retry' },
+  startWebhookReplay: { method: 'POST', path: 'webhooks/:organization/:project/:endpointId/replay' },
 
   readUsage: { method: 'GET', path: 'registry/:organization/:project/usage' },
   listNames: { method: 'GET', path: 'registry/:organization/:project/:kind' },
@@ -104,7 +117,8 @@ export type Api = typeof catalogApi &
   typeof sessionApi &
   typeof simulationApi &
   typeof tryItApi &
-  typeof usersApi
+  typeof usersApi &
+  typeof webhooksApi
 
 /** Input of a route, as a page sends it. */
 export type Input<Name extends ApiName> = z.input<Api[Name]['input']>

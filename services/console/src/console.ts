@@ -40,6 +40,7 @@ import { createTryItRoutes } from './try-it/routes.ts'
 import { createUserExport } from './users/export-user.ts'
 import { createUserRoutes } from './users/routes.ts'
 import { createUsers } from './users/users.ts'
+import { createWebhookRoutes } from './webhooks/routes.ts'
 
 const DEMO_KNOWN_WITHIN_MS = 3_000
 const nowMs = () => Date.now()
@@ -98,6 +99,7 @@ export async function createConsole(parts: ConsoleParts) {
     ...createFormRoutes(dependencies),
     ...simulation.routes,
     ...createSegmentRoutes(dependencies),
+    ...createWebhookRoutes(dependencies),
     ...createRegistryRoutes(dependencies),
     ...createOperationsRoutes(dependencies),
     ...createDeadLetterRoutes(dependencies),

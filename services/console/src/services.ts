@@ -157,3 +157,11 @@ function resultOf<Answer>(service: string, outcome: CallOutcome<Answer>): ApiRes
 export function noAnswerOf(service: string): ApiRefusal {
   return refuse(503, 'no-answer', `${service} does not answer. The Overview says what to do.`)
 }
+
+/** Replaces the refusal of a service that has nothing by that name. */
+export function named<Result extends { readonly outcome: string }>(
+  result: Result,
+  refusal: ApiRefusal,
+): Result | ApiRefusal {
+  return result.outcome === 'refused' && 'error' in result && result.error === NOT_FOUND ? refusal : result
+}

@@ -35,3 +35,6 @@ export function isLate(lagSeconds: number | null): boolean {
 
 /** Periods of results in UTC days, today included. */
 export const RESULT_DAYS = ['7', '30', '90', 'all'] as const
+
+/** Filters of deliveries by status. */
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const

@@ -2,10 +2,10 @@ import type { UserRef } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { createInProject } from '../catalog/find-project.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { answered, type ApiRefusal, refuse, serveApi } from '../http/api-route.ts'
+import { answered, refuse, serveApi } from '../http/api-route.ts'
 import { sessionFields } from '../http/app.ts'
 import type { Session } from '../http/sessions.ts'
-import { NOT_FOUND } from '../services.ts'
+import { named } from '../services.ts'
 import { erasuresApi } from './api.ts'
 
 const ERASURES_A_PAGE = 50
@@ -88,8 +88,3 @@ const UNKNOWN_SUPPRESSIONS = refuse(
   'no-suppressions',
   'The gateway has not read the erasures yet, or the user eraser does not answer. The Overview says more.',
 )
-
-/** Replaces the refusal of a service that has nothing by that name. */
-function named<Result extends { readonly outcome: string }>(result: Result, refusal: ApiRefusal): Result | ApiRefusal {
-  return result.outcome === 'refused' && 'error' in result && result.error === NOT_FOUND ? refusal : result
-}

@@ -7,7 +7,6 @@ import {
   type GateCountsQuery,
   MAX_RESULT_DAYS,
   type OpenFormRow,
-  type ProjectRef,
   TOO_MANY_DAYS,
 } from '@nextvisit/contracts'
 import { treeInWords, triggerInWords } from '@nextvisit/domain'
@@ -17,6 +16,7 @@ import { answered, type ApiResult, serveApi } from '../http/api-route.ts'
 import { formatCursor } from '../http/cursor.ts'
 import { maskFor, revealedName } from '../http/mask.ts'
 import { noAnswerOf, NOT_FOUND } from '../services.ts'
+import { createReadUserNames } from '../user-names.ts'
 import { answeredOffer } from './answered-offer.ts'
 import { type FormPath, formsApi, type FormSummary } from './api.ts'
 import { createReadCountedForms } from './counted-forms.ts'
@@ -50,7 +50,8 @@ type FormRoutesParts = Pick<
 >
 
 export function createFormRoutes(parts: FormRoutesParts) {
-  const { catalog, contents, collector, evaluator, evaluators, projector, nowMs } = parts
+  const { catalog, contents, collector, evaluator, evaluators, nowMs } = parts
+  const readUserNames = createReadUserNames(parts)
   const readNamedAnswers = createReadNamedAnswers(parts)
   const readCountedForms = createReadCountedForms(parts)
   const inProject = createInProject(catalog)
@@ -62,14 +63,6 @@ export function createFormRoutes(parts: FormRoutesParts) {
         return counts.outcome === 'answered' ? counts.answer : undefined
       }),
     )
-
-  /** Returns the userNames in the order of the users, as far as the projector answers. null: not known. */
-  async function namesOf(userIds: readonly string[], { organization, project }: ProjectRef, signal: AbortSignal) {
-    const questions = userIds.map((userId) => ({ organization, project, userId }))
-    const read = await projector.readUserNames({ questions }, signal)
-    const named = read.outcome === 'answered' ? read.answer.answers : []
-    return userIds.map((_, index) => named[index]?.userName ?? null)
-  }
 
   /** Reads the current content of a form. Without Kafka, elements have no words. */
   async function contentOf(project: CatalogProject, formId: string) {
@@ -189,7 +182,7 @@ export function createFormRoutes(parts: FormRoutesParts) {
       if (page.outcome === 'refused') return page
       const { rows, next } = page.answer
       const userIds = rows.map(({ userId }) => userId)
-      const names = await namesOf(userIds, path, signal)
+      const names = await readUserNames(userIds, path, signal)
       const shownName = ({ userId }: OpenFormRow, name: string | null) =>
         name === null ? null : maskFor(session, revealedName({ ...path, userId })).userName(name)
       return answered({

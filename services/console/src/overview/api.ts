@@ -1,4 +1,4 @@
-import { Instant, projectFields, Uuid } from '@nextvisit/contracts'
+import { Instant, projectFields, SlugId, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { defineRoute, Nothing } from '../http/define-route.ts'
 
@@ -8,6 +8,7 @@ const FindingLink = z.discriminatedUnion('screen', [
   z.strictObject({ screen: z.literal('catalog') }),
   z.strictObject({ screen: z.literal('registry'), project: z.string() }),
   z.strictObject({ screen: z.literal('erasure'), ...projectFields, erasureId: Uuid }),
+  z.strictObject({ screen: z.literal('webhook'), ...projectFields, endpointId: SlugId }),
   /** Live, filtered by refusals; null: of all projects. */
   z.strictObject({ screen: z.literal('refusals'), project: z.string().nullable() }),
 ])

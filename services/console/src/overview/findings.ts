@@ -1,4 +1,9 @@
-import { addressesVariable, type ServiceName, type UnfinishedErasure } from '@nextvisit/contracts'
+import {
+  addressesVariable,
+  type ServiceName,
+  type UnfinishedErasure,
+  type UnhealthyEndpoint,
+} from '@nextvisit/contracts'
 import type { PartitionReading } from '../metrics/read-process.ts'
 import { type Sample, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
@@ -7,6 +12,7 @@ import { isLate } from '../shared-with-pages.ts'
 import type { Finding, FindingLink } from './api.ts'
 import { erasureFindings } from './erasure-findings.ts'
 import { limitFindings, type LimitParts } from './limit-findings.ts'
+import { webhookFindings } from './webhook-findings.ts'
 
 const VERY_LATE_AFTER_S = 60
 const OUTBOX_LATE_AFTER_S = 30
@@ -30,8 +36,11 @@ interface FindingsParts extends LimitParts {
   readonly partitionCount: number
   /** Erasures that are not complete, as far as known. */
   readonly erasures: readonly UnfinishedErasure[]
+  /** Webhook endpoints that need attention, as far as known. */
+  readonly endpoints: readonly UnhealthyEndpoint[]
   /** Number of processes in the groups of consumers, where it is known. */
   readonly members: ReadonlyMap<string, number>
+  readonly nowMs: number
 }
 
 /** Lists problems in words, worst first. */
@@ -47,6 +56,7 @@ export function findingsOf(parts: FindingsParts): readonly Finding[] {
     ]),
     ...deadLettersOf(services),
     ...erasureFindings(parts.erasures),
+    ...webhookFindings(parts.endpoints, parts.nowMs),
     ...answersOf(recent),
     ...limitFindings(parts),
   ]

@@ -14,6 +14,8 @@ const findingsIn = (own: Partial<Parameters<typeof findingsOf>[0]>) =>
     partitionCount: PARTITIONS,
     reached: [],
     erasures: [],
+    endpoints: [],
+    nowMs: 0,
     members: new Map(),
     ...own,
   })

@@ -1,4 +1,4 @@
-import type { UnfinishedErasure } from '@nextvisit/contracts'
+import type { UnfinishedErasure, UnhealthyEndpoint } from '@nextvisit/contracts'
 import type { Answer } from '../api-routes.ts'
 import type { CounterKind } from '../metrics/read-process.ts'
 import { bucketsOf, quantileMs, type Sample, secondsOf, totalOf, totalsOf } from '../metrics/sample.ts'
@@ -23,6 +23,8 @@ interface OverviewParts extends SamplerState {
   readonly reached: readonly ReachedLimit[]
   /** Erasures that are not complete, as far as known. */
   readonly erasures: readonly UnfinishedErasure[]
+  /** Webhook endpoints that need attention, as far as known. */
+  readonly endpoints: readonly UnhealthyEndpoint[]
   /** Number of processes in the groups of consumers, if it may explain partitions without a known owner. */
   readonly members: ReadonlyMap<string, number>
   readonly nowMs: number

@@ -23,6 +23,7 @@ it('the Overview computes rates over the last minute, and counts over five minut
     lastAnswers: new Map(),
     reached: [],
     erasures: [],
+    endpoints: [],
     members: new Map(),
     partitionCount: PARTITIONS,
     nowMs: NOW_MS,
@@ -56,6 +57,7 @@ it.each([
     lastAnswers: new Map(),
     reached: [],
     erasures: [],
+    endpoints: [],
     members: new Map(),
     partitionCount: PARTITIONS,
   }
@@ -71,6 +73,7 @@ it('the Overview reports the time of the figures of a silent consumer, and an es
     lastAnswers,
     reached: [],
     erasures: [],
+    endpoints: [],
     members: new Map(),
     partitionCount: PARTITIONS,
   }
@@ -87,6 +90,7 @@ it('the Overview has no figures before the first sample', () => {
     lastAnswers: new Map(),
     reached: [],
     erasures: [],
+    endpoints: [],
     members: new Map(),
     partitionCount: PARTITIONS,
     nowMs: NOW_MS,

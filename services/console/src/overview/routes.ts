@@ -1,4 +1,3 @@
-import type { UnfinishedErasure } from '@nextvisit/contracts'
 import type { Dependencies } from '../dependencies.ts'
 import { answered, serveApi } from '../http/api-route.ts'
 import type { SamplerState } from '../metrics/sampler.ts'
@@ -10,17 +9,24 @@ import type { CountMembers } from './group-members.ts'
 import { createSharedRead, withLastAnswer } from '../shared-read.ts'
 import { overviewOf } from './overview.ts'
 
-interface OverviewRoutesParts extends Pick<Dependencies, 'eraser' | 'partitionCount' | 'nowMs'> {
+interface OverviewRoutesParts extends Pick<Dependencies, 'eraser' | 'dispatcher' | 'partitionCount' | 'nowMs'> {
   readonly readSamples: () => SamplerState
   readonly readReachedLimits: () => Promise<readonly ReachedLimit[]>
   readonly countMembers: CountMembers
 }
 
-/** The Overview shows the last known erasures rather than wait longer. */
-const ERASURES = { againAfterMs: 5_000, waitMs: 500 }
+/** The Overview shows what it knows rather than wait longer. */
+const AGAIN_AFTER_MS = 5_000
+const WAIT_MS = 500
+
+/** Shares a read, and falls back to the last answer. */
+function lastKnown<One>(read: () => Promise<readonly One[]>): () => Promise<readonly One[]> {
+  return withLastAnswer(createSharedRead(read, AGAIN_AFTER_MS), WAIT_MS, [])
+}
 
 export function createOverviewRoutes({
   eraser,
+  dispatcher,
   readSamples,
   readReachedLimits,
   countMembers,
@@ -34,25 +40,26 @@ export function createOverviewRoutes({
     return new Map(counts.flatMap(([service, count]) => (count === undefined ? [] : [[service, count] as const])))
   }
 
-  const readErasures = withLastAnswer(
-    createSharedRead(async (): Promise<readonly UnfinishedErasure[]> => {
-      const read = await eraser.readUnfinished({})
-      // A silent eraser is a finding of its own.
-      return read.outcome === 'answered' ? read.answer.erasures : []
-    }, ERASURES.againAfterMs),
-    ERASURES.waitMs,
-    [],
-  )
+  // A silent service is a finding of its own.
+  const readErasures = lastKnown(async () => {
+    const read = await eraser.readUnfinished({})
+    return read.outcome === 'answered' ? read.answer.erasures : []
+  })
+  const readEndpoints = lastKnown(async () => {
+    const read = await dispatcher.readUnhealthyEndpoints({})
+    return read.outcome === 'answered' ? read.answer.endpoints : []
+  })
 
   return serveApi(overviewApi, {
     readOverview: async () => {
       const state = readSamples()
-      const [reached, members, erasures] = await Promise.all([
+      const [reached, members, erasures, endpoints] = await Promise.all([
         readReachedLimits(),
         readMembers(state.services),
         readErasures(),
+        readEndpoints(),
       ])
-      return answered(overviewOf({ ...state, reached, members, erasures, partitionCount, nowMs: nowMs() }))
+      return answered(overviewOf({ ...state, reached, members, erasures, endpoints, partitionCount, nowMs: nowMs() }))
     },
   })
 }

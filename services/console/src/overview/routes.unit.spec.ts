@@ -1,4 +1,4 @@
-import type { UnfinishedErasure } from '@nextvisit/contracts'
+import type { UnfinishedErasure, UnhealthyEndpoint } from '@nextvisit/contracts'
 import { expect, it } from 'vitest'
 import { givenNoServices } from '../../test/given-no-services.ts'
 import { PARTITIONS, sampleOf } from '../../test/given-samples.ts'
@@ -18,13 +18,26 @@ const LATE: UnfinishedErasure = {
   suppress: false,
   stores: [{ store: 'user-projector', status: 'incomplete', rows: 0, because: 'It lags.' }],
 }
-const { eraser } = givenNoServices()
+const DISABLED: UnhealthyEndpoint = {
+  organization: 'acme',
+  project: 'shop',
+  endpointId: 'crm',
+  disabledAt: '1970-01-01T00:00:00.000Z',
+}
+const { eraser, dispatcher } = givenNoServices()
 type ReadUnfinished = (typeof eraser)['readUnfinished']
+type ReadUnhealthy = (typeof dispatcher)['readUnhealthyEndpoints']
+
+const NO_ERASURES: ReadUnfinished = async () => answered({ erasures: [] })
 
 /** Reads the findings of the Overview of a console without services. */
-async function readFindings(readUnfinished: ReadUnfinished): Promise<readonly string[]> {
+async function readFindings(
+  readUnfinished: ReadUnfinished,
+  readUnhealthyEndpoints: ReadUnhealthy = async () => answered({ endpoints: [] }),
+): Promise<readonly string[]> {
   const { readOverview } = createOverviewRoutes({
     eraser: { ...eraser, readUnfinished },
+    dispatcher: { ...dispatcher, readUnhealthyEndpoints },
     readSamples: () => ({ samples: [sampleOf({})], services: [], lastAnswers: new Map() }),
     readReachedLimits: async () => [],
     countMembers: async () => undefined,
@@ -47,4 +60,11 @@ it.each<[string, ReadUnfinished]>([
   ['hangs', () => new Promise(() => undefined)],
 ])('the Overview has no erasure, and is not late, while the eraser %s', async (_, readUnfinished) => {
   expect(await readFindings(readUnfinished)).toEqual([])
+})
+
+it('the Overview names a webhook endpoint that is disabled', async () => {
+  expect(await readFindings(NO_ERASURES, async () => answered({ endpoints: [DISABLED] }))).toEqual([
+    expect.stringMatching(/^The webhook endpoint crm of acme\/shop has been disabled/),
+  ])
+  expect(await readFindings(NO_ERASURES, () => new Promise(() => undefined))).toEqual([])
 })
