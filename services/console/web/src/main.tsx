@@ -15,6 +15,7 @@ import './styles/catalog.css'
 import './styles/registry.css'
 import './styles/live.css'
 import './styles/forms.css'
+import './styles/webhooks.css'
 import './styles/runbook.css'
 
 const element = document.querySelector('#root')

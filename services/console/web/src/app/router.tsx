@@ -1,13 +1,6 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  retainSearchParams,
-} from '@tanstack/react-router'
+import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { LIVE_OUTCOMES, MAX_DEPTH, NAME_KINDS } from '../../../src/shared-with-pages.ts'
 import { Catalog } from '../catalog/catalog.tsx'
-import { EmptyNote } from '../components/notes.tsx'
 import { DecidedDeadLetters } from '../dead-letters/decided-dead-letters.tsx'
 import { DeadLetterDetails } from '../dead-letters/dead-letter-details.tsx'
 import { DeadLettersOfCause } from '../dead-letters/dead-letters-of-cause.tsx'
@@ -28,13 +21,11 @@ import { TryIt } from '../try-it/try-it.tsx'
 import { FindUser } from '../users/find-user.tsx'
 import { User } from '../users/user.tsx'
 import { environmentOf, formSearchOf } from './form-search.ts'
+import { root } from './root-route.tsx'
 import { pageOf, text, whole } from './search-values.ts'
-import { Shell } from './shell.tsx'
+import { delivery, endpoint, webhooks } from './webhook-routes.ts'
 
-/** `tz` is absent for local time. A type alias, because the router requires an index signature. */
-type CommonSearch = { readonly tz?: 'utc' | undefined }
-
-const USER_TABS = ['timeline', 'forms', 'profile'] as const
+const USER_TABS = ['timeline', 'forms', 'webhooks', 'profile'] as const
 type UserTab = (typeof USER_TABS)[number]
 
 /** `depth`: number of steps back in the timeline. `request`: its entries are highlighted. */
@@ -50,13 +41,6 @@ interface DeadLettersSearch {
   readonly after?: number | undefined
   readonly decision?: string | undefined
 }
-
-const root = createRootRoute({
-  component: Shell,
-  notFoundComponent: () => <EmptyNote>There is no such page. Select a screen in the navigation.</EmptyNote>,
-  validateSearch: (search): CommonSearch => ({ tz: search['tz'] === 'utc' ? 'utc' : undefined }),
-  search: { middlewares: [retainSearchParams<CommonSearch>(['tz'])] },
-})
 
 const overview = createRoute({
   getParentRoute: () => root,
@@ -272,6 +256,9 @@ export const router = createRouter({
     simulation,
     segments,
     segment,
+    webhooks,
+    endpoint,
+    delivery,
     registry,
     operations,
     catalog,

@@ -14,6 +14,7 @@ const SCREENS = [
   { to: '/users', label: 'Users' },
   { to: '/forms', label: 'Forms' },
   { to: '/segments', label: 'Segments' },
+  { to: '/webhooks', label: 'Webhooks' },
   { to: '/registry', label: 'Registry and usage' },
   { to: '/operations', label: 'Operations' },
 ] as const
@@ -59,9 +60,11 @@ export function Shell() {
 /** Sets the title of the page: subject, then screen. `fixed` overrides the address. */
 function useTitle(fixed: string | undefined): void {
   const match = useMatches().at(-1)
-  const { formId, segmentId, consumer, name } = (match?.params ?? {}) as Readonly<Record<string, string | undefined>>
+  const { formId, segmentId, endpointId, consumer, name } = (match?.params ?? {}) as Readonly<
+    Record<string, string | undefined>
+  >
   const screen = match?.staticData.title
-  const parts = fixed === undefined ? [formId ?? segmentId ?? consumer ?? name, screen] : [fixed]
+  const parts = fixed === undefined ? [formId ?? segmentId ?? endpointId ?? consumer ?? name, screen] : [fixed]
   const title = [...parts, 'Nextvisit'].filter((part) => part !== undefined).join(' · ')
   useEffect(() => {
     document.title = title

@@ -39,7 +39,7 @@ export function EmptyCard({ title, children }: { readonly title: string; readonl
 interface EmptyListProps {
   readonly title: string
   /** Member of the workspace file that declares the things of the list. */
-  readonly things: 'forms' | 'segments'
+  readonly things: 'forms' | 'segments' | 'webhooks'
   /** Number of these things in the project. */
   readonly total: number
   /** Reason for the empty list if there are such things. */

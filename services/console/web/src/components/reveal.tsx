@@ -3,7 +3,7 @@ import type { Input } from '../../../src/api-routes.ts'
 import { callApi } from '../app/api.ts'
 import { ErrorNote } from './notes.tsx'
 
-type RevealName = 'revealUser' | 'revealSegment' | 'revealDeadLetter' | 'revealFormAnswers'
+type RevealName = 'revealUser' | 'revealSegment' | 'revealDeadLetter' | 'revealFormAnswers' | 'revealDelivery'
 
 interface RevealProps<Name extends RevealName> {
   readonly name: Name

@@ -92,6 +92,14 @@ function ScreenLink({ link }: { readonly link: FindingLink }) {
         </Link>
       )
     }
+    case 'webhook': {
+      const { organization, project, endpointId } = link
+      return (
+        <Link to="/webhooks/$organization/$project/$endpointId" params={{ organization, project, endpointId }}>
+          Endpoint {endpointId}
+        </Link>
+      )
+    }
     case 'refusals':
       return (
         <Link to="/live" search={{ project: link.project ?? undefined, outcome: 'refused' }}>

@@ -8,7 +8,7 @@ import { UserNameField } from '../components/user-name-field.tsx'
 import { searchedName } from './find-user.tsx'
 
 /** Answers in the cache of the page that are about one person. */
-const ABOUT_A_PERSON = ['readUser', 'readTimeline', 'readUserForms'] as const
+const ABOUT_A_PERSON = ['readUser', 'readTimeline', 'readUserForms', 'listUserDeliveries', 'readDelivery'] as const
 
 /** Button for operators that erases the person. The server compares the userName that they type, and logs the request. */
 export function EraseUser({ path }: { readonly path: UserPath }) {

@@ -15,17 +15,19 @@ import { ExportUser } from './export-user.tsx'
 import { searchedName } from './find-user.tsx'
 import { Profile } from './profile.tsx'
 import { Timeline } from './timeline.tsx'
+import { UserDeliveries } from './user-deliveries.tsx'
 import { UserForms } from './user-forms.tsx'
 
 const ROUTE = '/users/$organization/$project/$userId'
 const TABS = [
   { tab: 'timeline', label: 'Timeline' },
   { tab: 'forms', label: 'Forms: why, why not' },
+  { tab: 'webhooks', label: 'Webhooks' },
   { tab: 'profile', label: 'Profile' },
 ] as const
 
 /**
- * One user: timeline, decisions on forms, profile. Each tab loads separately, so a silent service affects only its own.
+ * One user: timeline, decisions on forms, deliveries of webhooks, profile. Each tab loads separately, so a silent service affects only its own.
  */
 export function User() {
   const path = useParams({ from: ROUTE })
@@ -74,6 +76,9 @@ export function User() {
           <Tabs.Content value="forms">
             <UserForms path={path} />
           </Tabs.Content>
+          <Tabs.Content value="webhooks">
+            <UserDeliveries path={path} />
+          </Tabs.Content>
           <Tabs.Content value="profile">{query.data && <Profile user={query.data} />}</Tabs.Content>
         </Tabs.Root>
       )}
@@ -90,7 +95,9 @@ function useErasure({ userId }: UserPath, user: Answer<'readUser'> | undefined):
     // undefined: the page loads.
     const isNew = seen.current !== undefined && seen.current !== erasureId
     seen.current = erasureId
-    if (isNew) for (const name of ['readTimeline', 'readUserForms']) void client.invalidateQueries({ queryKey: [name] })
+    if (isNew)
+      for (const name of ['readTimeline', 'readUserForms', 'listUserDeliveries'])
+        void client.invalidateQueries({ queryKey: [name] })
     if (typeof erasureId === 'string') client.removeQueries({ queryKey: searchedName(userId) })
   }, [client, erasureId, userId])
 }

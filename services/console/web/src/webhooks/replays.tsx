@@ -1,0 +1,48 @@
+import type { Answer } from '../../../src/api-routes.ts'
+import { figure } from '../components/figures.ts'
+import { right, TableCard } from '../components/table-card.tsx'
+import { Time } from '../components/time.tsx'
+
+type Replay = Answer<'readEndpoint'>['endpoint']['replays'][number]
+
+/** The latest replays of an endpoint, newest first. */
+export function Replays({ replays }: { readonly replays: readonly Replay[] }) {
+  if (replays.length === 0) return null
+  return (
+    <TableCard
+      title="Replays"
+      columns={['Requested', 'Status', 'From', 'To', 'Events', right('Deliveries'), right('Pending'), right('Failed')]}
+    >
+      {replays.map((replay) => (
+        <tr key={replay.replayId}>
+          <th scope="row">
+            <Time at={replay.requestedAt} />
+          </th>
+          <td>
+            <Progress replay={replay} />
+          </td>
+          <td>
+            <Time at={replay.from} />
+          </td>
+          <td>{replay.to === undefined ? 'the request' : <Time at={replay.to} />}</td>
+          <td>{replay.events ? replay.events.join(', ') : 'those of the endpoint'}</td>
+          <td className="right num">{figure(replay.deliveries)}</td>
+          <td className="right num">{figure(replay.pending)}</td>
+          <td className="right num">{figure(replay.failed)}</td>
+        </tr>
+      ))}
+    </TableCard>
+  )
+}
+
+/** The share of the log that a replay has read. Its deliveries are sent meanwhile, and afterwards. */
+function Progress({ replay: { replayId, status, progress } }: { readonly replay: Replay }) {
+  if (status === 'complete') return <span className="pill delivered">complete</span>
+  return (
+    <>
+      <span className="pill waiting">running</span>{' '}
+      <progress max={1} value={progress} aria-label={`Read of replay ${replayId}`} />{' '}
+      <span className="num">{Math.floor(progress * 100)} % read</span>
+    </>
+  )
+}
