@@ -1,5 +1,5 @@
 import type { Answer } from '../../../src/api-routes.ts'
-import { figure } from '../components/figures.ts'
+import { countOf } from './endpoint-health.tsx'
 import { right, TableCard } from '../components/table-card.tsx'
 import { Time } from '../components/time.tsx'
 
@@ -11,7 +11,7 @@ export function Replays({ replays }: { readonly replays: readonly Replay[] }) {
   return (
     <TableCard
       title="Replays"
-      columns={['Requested', 'Status', 'From', 'To', 'Events', right('Deliveries'), right('Pending'), right('Failed')]}
+      columns={['Requested', 'Status', 'Records', 'Events', right('Deliveries'), right('Pending'), right('Failed')]}
     >
       {replays.map((replay) => (
         <tr key={replay.replayId}>
@@ -22,13 +22,23 @@ export function Replays({ replays }: { readonly replays: readonly Replay[] }) {
             <Progress replay={replay} />
           </td>
           <td>
-            <Time at={replay.from} />
+            from <Time at={replay.from} />
+            <p className="quiet">
+              {replay.to === undefined ? (
+                'to the request'
+              ) : (
+                <>
+                  to <Time at={replay.to} />
+                </>
+              )}
+            </p>
           </td>
-          <td>{replay.to === undefined ? 'the request' : <Time at={replay.to} />}</td>
-          <td>{replay.events ? replay.events.join(', ') : 'those of the endpoint'}</td>
-          <td className="right num">{figure(replay.deliveries)}</td>
-          <td className="right num">{figure(replay.pending)}</td>
-          <td className="right num">{figure(replay.failed)}</td>
+          <td>
+            <p>{replay.events ? replay.events.join(', ') : 'those of the endpoint'}</p>
+          </td>
+          <td className="right num">{countOf(replay.deliveries)}</td>
+          <td className="right num">{countOf(replay.pending)}</td>
+          <td className="right num">{countOf(replay.failed)}</td>
         </tr>
       ))}
     </TableCard>
@@ -41,8 +51,8 @@ function Progress({ replay: { replayId, status, progress } }: { readonly replay:
   return (
     <>
       <span className="pill waiting">running</span>{' '}
-      <progress max={1} value={progress} aria-label={`Read of replay ${replayId}`} />{' '}
-      <span className="num">{Math.floor(progress * 100)} % read</span>
+      <progress max={1} value={progress} aria-label={`Read of replay ${replayId}`} />
+      <p className="quiet num">{Math.floor(progress * 100)} % of the log read</p>
     </>
   )
 }

@@ -5,6 +5,7 @@ import { pageQuery } from '../app/api.ts'
 import { figure } from '../components/figures.ts'
 import { EmptyList } from '../components/notes.tsx'
 import { right, TableCard } from '../components/table-card.tsx'
+import { Time } from '../components/time.tsx'
 import { WithAnswer } from '../components/with-answer.tsx'
 import { RunbookLink } from '../components/with-links.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../components/with-project.tsx'
@@ -68,7 +69,6 @@ function List({ answer: { endpoints, isStale }, project, times }: ListProps) {
           right('Pending'),
           right('Failed, 30 days'),
           right('Oldest pending'),
-          'Failing since',
           'Last delivered',
         ]}
       >
@@ -86,15 +86,17 @@ function List({ answer: { endpoints, isStale }, project, times }: ListProps) {
             <td>
               <EndpointState endpoint={endpoint} />
               {endpoint.because !== undefined && <p className="quiet">{endpoint.because}</p>}
+              {endpoint.failingSince !== undefined && (
+                <p className="quiet">
+                  failing since <Time at={endpoint.failingSince} />
+                </p>
+              )}
             </td>
             <td className="right num">{figure(endpoint.behind)}</td>
             <td className="right num">{countOf(endpoint.pending)}</td>
             <td className="right num">{countOf(endpoint.failed)}</td>
             <td className="right num">
               <OldestPending endpoint={endpoint} times={times} />
-            </td>
-            <td>
-              <TimeOrDash at={endpoint.failingSince} />
             </td>
             <td>
               <TimeOrDash at={endpoint.lastDeliveredAt} />
