@@ -8,7 +8,7 @@ import {
   formQueued,
   queueErased,
 } from '@nextvisit/contracts/fixtures'
-import { sql } from '@nextvisit/database'
+import { type Db, sql } from '@nextvisit/database'
 import { countRowsRead } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -196,6 +196,26 @@ describe('the results of a form', () => {
 })
 
 describe('the results of some days', () => {
+  it('lack a later day that is first counted while they are read, as at midnight', async () => {
+    const today = finishedOffer({ at: DELIVERED })
+    const tomorrow = finishedOffer({ at: '2026-11-03T00:00:00.000Z' })
+    await given.fold(today)
+    const db = given.db()
+    let reads = 0
+    const atMidnight: Db = {
+      $executeRaw: (statement) => db.$executeRaw(statement),
+      $disconnect: () => db.$disconnect(),
+      $queryRaw: async (statement) => {
+        reads += 1
+        if (reads === 2) await given.fold([...today, ...tomorrow])
+        return db.$queryRaw(statement)
+      },
+    }
+    const results = await readFormResults(atMidnight, { ...FORM, to: '2026-11-03' })
+    expect(results).toMatchObject({ funnel: { queued: 1, finished: 1 }, elements: [{ count: 1 }] })
+    expect((await resultsOf({})).funnel).toMatchObject({ queued: 2, finished: 2 })
+  })
+
   it('lack the answers of an offer that was begun before with a key of the other environment', async () => {
     const offer = { queuedId: randomUUID(), at: DELIVERED }
     const answer = (special: object) => answerGiven({ offerId: offer.queuedId, elements: { score: 'nps' }, ...special })
@@ -262,11 +282,12 @@ describe('a result reads a bounded number of rows', () => {
       }),
     )
     await given.fold(days.slice(0, 2).flat())
-    const before = await rowsRead({})
+    const before = [await rowsRead({}), await rowsRead({ from: '2026-01-01' })]
     await given.fold(days.flat())
     expect((await resultsOf({})).funnel.finished).toBe(60)
     // Postgres may count a few dead versions of rows.
-    expect(await rowsRead({})).toBeLessThan(before + 20)
+    expect(await rowsRead({})).toBeLessThan((before[0] ?? 0) + 20)
+    expect(await rowsRead({ from: '2026-01-01' })).toBeLessThan((before[1] ?? 0) + 20)
   })
 
   it('of times to answer: only spans that contain the median', async () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { readTogether } from '@nextvisit/consumer'
 import {
   AnswerStatus,
@@ -80,15 +81,18 @@ const MAX_VALUES = 20_000
  * with the days.
  */
 export async function readFormResults(db: Db, query: FormResultsQuery): Promise<FormResultsAnswer> {
-  const days = await daysToRead(db, query)
+  const [before] = isRange(query) ? await db.$queryRaw<CountedDays[]>(countedDaysQuery(query)) : []
+  const days = daysToRead(query, before)
   if (days === TOO_MANY_DAYS) return TOO_MANY_DAYS
   const ofForm = conditionOf(query)
   const where = days ? sql`${ofForm} AND ${isIn(days)}` : ofForm
-  const { steps, medians, values } = await readTogether<{
+  const { counted, steps, medians, values } = await readTogether<{
+    counted: CountedDays & JsonRow
     steps: StepCount & JsonRow
     medians: { readonly median: number | null }
     values: ValueCount & JsonRow
   }>(db, sql`SELECT 1 AS one`, {
+    counted: isRange(query) ? countedDaysQuery(query) : sql`SELECT NULL AS first, NULL AS end`,
     steps: sql`
       SELECT step, sum(count) AS count FROM ${days ? sql`funnel_days` : sql`funnels`} WHERE ${where} GROUP BY step`,
     medians: medianQuery(ofForm, days),
@@ -96,6 +100,8 @@ export async function readFormResults(db: Db, query: FormResultsQuery): Promise<
       SELECT element, type, value, sum(count) AS count FROM ${elementsWhere(where, days ? 'element_days' : 'elements')}
       GROUP BY element, type, value ORDER BY element, type, value LIMIT ${MAX_VALUES}`,
   })
+  // A day that was counted since, such as a new one at midnight, may be outside of the range.
+  if (!isDeepStrictEqual(daysToRead(query, counted[0]), days)) return readFormResults(db, query)
   const { funnel, ...summary } = summaryOf(steps)
   return {
     funnel: query.language === undefined ? funnel : ofLanguage(funnel),
@@ -105,20 +111,34 @@ export async function readFormResults(db: Db, query: FormResultsQuery): Promise<
   }
 }
 
-/** Returns the counted days of a range. undefined: all of them. */
-async function daysToRead(
-  db: Db,
-  { organization, project, formId, from, to }: FormResultsQuery,
-): Promise<ResultDays | undefined | typeof TOO_MANY_DAYS> {
-  if (from === undefined && to === undefined) return undefined
+/** The first day of a form on which something was counted, and the day after the last one. */
+interface CountedDays {
+  readonly first: string | null
+  readonly end: string | null
+}
+
+function isRange({ from, to }: FormResultsQuery): boolean {
+  return from !== undefined || to !== undefined
+}
+
+/** Returns a query for the counted days, which looks up the first and the last one. */
+function countedDaysQuery({ organization, project, formId }: FormResultsQuery): Sql {
   // Each count of another table has a step on the same day, perhaps in the other environment: a later answer may have another key.
-  const [counted] = await db.$queryRaw<{ readonly first: string | null; readonly end: string | null }[]>(sql`
+  const ofForm = sql`
+    FROM funnel_days
+    WHERE (organization, project, form_id, environment) = (${organization}, ${project}, ${formId}, one.environment)`
+  return sql`
     SELECT min(first) AS first, to_char(max(last)::date + 1, 'YYYY-MM-DD') AS end
     FROM unnest(${Environment.options}::text[]) AS one (environment), LATERAL (
-      SELECT min(day) AS first, max(day) AS last FROM funnel_days
-      WHERE (organization, project, form_id, environment) = (${organization}, ${project}, ${formId}, one.environment)
-    ) AS counted`)
-  const { first, end } = counted ?? {}
+      SELECT (SELECT day ${ofForm} ORDER BY day LIMIT 1) AS first, (SELECT day ${ofForm} ORDER BY day DESC LIMIT 1) AS last
+    ) AS counted`
+}
+
+/** Returns the counted days of a range. undefined: all of them. */
+function daysToRead(
+  { from, to }: FormResultsQuery,
+  { first, end }: Partial<CountedDays> = {},
+): ResultDays | undefined | typeof TOO_MANY_DAYS {
   if (!first || !end) return undefined
   const days = { from: from && from > first ? from : first, to: to && to < end ? to : end }
   if (days.from === first && days.to === end) return undefined
