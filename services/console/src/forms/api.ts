@@ -191,8 +191,8 @@ export const formsApi = {
       isStale: z.boolean(),
       /** One page, newest first. */
       answers: z.array(AnsweredOffer),
-      /** Number of answers of erased users that the page leaves out. The collector has not deleted them yet. */
-      erased: z.number().int(),
+      /** Number of answers of erased and suppressed users that the page leaves out. The collector has not deleted them yet. */
+      leftOut: z.number().int(),
       /** `after` of the next page. */
       next: z.string().nullable(),
     }),

@@ -161,7 +161,7 @@ export function createFormRoutes(parts: FormRoutesParts) {
         isMasked: mask.isMasked,
         isStale: stale,
         answers: shown.answer.map((one) => answeredOffer(one, content, mask)),
-        erased: answers.length - shown.answer.length,
+        leftOut: answers.length - shown.answer.length,
         next,
       })
     }),

@@ -159,7 +159,7 @@ describe('the results of a form', () => {
 describe('the answers to a form', () => {
   it('are without those of erased and suppressed users, also while services lag, and the page counts them', async () => {
     const page = await givenRoutes()('readFormAnswers')
-    expect(page).toMatchObject({ answer: { answers: [{ userId: ada, userName: ada }], erased: 2 } })
+    expect(page).toMatchObject({ answer: { answers: [{ userId: ada, userName: ada }], leftOut: 2 } })
     expect(JSON.stringify(page)).not.toMatch(new RegExp(`${erased}|${suppressed}`))
   })
 
@@ -171,7 +171,7 @@ describe('the answers to a form', () => {
       projector: { readUserNames: async () => answered({ answers: [{ userName: null, fence }] }) },
     })
     expect(await ask('readFormAnswers')).toMatchObject({
-      answer: { answers: [{ userId: erased, userName: null }], erased: 0 },
+      answer: { answers: [{ userId: erased, userName: null }], leftOut: 0 },
     })
   })
 

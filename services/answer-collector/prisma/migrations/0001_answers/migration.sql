@@ -25,7 +25,7 @@ CREATE TABLE offers (
   answers       json NOT NULL,
   -- Size of the answers in bytes.
   answer_bytes  int NOT NULL,
-  -- What the answers add to the counts of elements: a list of [element, type, value].
+  -- Counted values of the answers: a list of [element, type, value].
   counted       jsonb NOT NULL,
   PRIMARY KEY (organization, project, user_id, id)
 );
@@ -34,10 +34,10 @@ ALTER TABLE offers ALTER COLUMN answers SET STATISTICS 0, ALTER COLUMN counted S
 CREATE INDEX offers_answered ON offers (organization, project, form_id, environment, started_at, id)
   WHERE started_at IS NOT NULL;
 
--- How often offers of a form took a step, over all days. Language '': unknown. All counters are rows of a partition, and only its
+-- Number of offers of a form that took a step, over all days. Language '': unknown. All counters are rows of a partition, and only its
 -- owner writes them: folds of two partitions never wait for each other. An erasure keeps them.
--- Each counter has a table over all days and one by UTC day, so results of the whole time read rows whose number does not grow with
--- the days.
+-- Each counter has a table over all days and one by UTC day: results of the whole time read rows whose number does not grow with the
+-- days.
 CREATE TABLE funnels (
   organization text NOT NULL,
   project      text NOT NULL,
@@ -64,8 +64,8 @@ CREATE TABLE funnel_days (
   PRIMARY KEY (organization, project, form_id, environment, day, language, step, partition)
 );
 
--- How many offers took from `seconds` up to `span` seconds more from delivered to finished. Each offer counts once in every span, so
--- the median is found by a descent from wide spans to seconds. It is exact, and survives erasures.
+-- Number of offers that took from `seconds` up to `span` seconds more from delivered to finished. Each offer counts once in every span,
+-- so the median is found by a descent from wide spans to seconds. It is exact, and survives erasures.
 CREATE TABLE answer_times (
   organization text NOT NULL,
   project      text NOT NULL,
@@ -94,7 +94,7 @@ CREATE TABLE answer_time_days (
   PRIMARY KEY (organization, project, form_id, environment, span, day, seconds, language, partition)
 );
 
--- How many offers have a value as answer to an element. Value '': any. A value is a number, the id of an option, 'other', 'true' or
+-- Number of offers that have a value for an element. Value '': any. A value is a number, the id of an option, 'other', 'true' or
 -- 'false'.
 CREATE TABLE elements (
   organization text NOT NULL,
@@ -129,7 +129,7 @@ CREATE TABLE element_days (
 );
 CREATE INDEX element_days_empty ON element_days (partition) WHERE count = 0;
 
--- The same two of users who are erased: the commit that folds the erasure moves their counts here. No replay can read their answers
+-- The same two counters, of erased users: the commit that folds the erasure moves their counts here. No replay can read their answers
 -- again, so it carries these rows.
 CREATE TABLE erased_elements (
   organization text NOT NULL,

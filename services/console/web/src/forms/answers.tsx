@@ -43,16 +43,16 @@ interface PageProps {
   readonly after: string | undefined
 }
 
-function Page({ page: { answers, erased, next }, path, after }: PageProps) {
+function Page({ page: { answers, leftOut, next }, path, after }: PageProps) {
   return (
     <>
-      {erased > 0 && (
+      {leftOut > 0 && (
         <p className="quiet source">
-          {erased === 1 ? 'An answer of an erased user is' : `${erased} answers of erased users are`} left out: the
-          answer collector has not deleted {erased === 1 ? 'it' : 'them'} yet.
+          {leftOut === 1 ? 'An answer of an erased user is' : `${leftOut} answers of erased users are`} left out: the
+          answer collector has not deleted {leftOut === 1 ? 'it' : 'them'} yet.
         </p>
       )}
-      {answers.length === 0 && erased === 0 ? (
+      {answers.length === 0 && leftOut === 0 ? (
         <EmptyCard title="Answers">
           {after === undefined
             ? 'No answers are kept. An answer appears here with the first question that a user answers, until the user is erased.'
