@@ -6,8 +6,8 @@ import { CALLS, type ServiceName } from '@nextvisit/contracts'
 import { expect, it, onTestFinished } from 'vitest'
 import { createServices } from './services.ts'
 
-/** Starts a gateway that refuses every call. Returns its address, and the times in ms that callers wait, by path. */
-async function givenGateway() {
+/** Starts a service that refuses every call. Returns its address, and the times in ms that callers wait, by path. */
+async function givenService() {
   const waitsMs = new Map<string, number>()
   const server = createServer(({ url = '', headers }, response) => {
     waitsMs.set(url, Number(headers['x-deadline-ms']))
@@ -19,16 +19,19 @@ async function givenGateway() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, waitsMs }
 }
 
-it('a page waits three seconds for a gateway, and a change ten', async () => {
-  const { url, waitsMs } = await givenGateway()
-  const addresses = Object.fromEntries(Object.keys(CALLS).map((name) => [name, name === 'gateway' ? [url] : []]))
-  const { gateway } = createServices(addresses as unknown as Readonly<Record<ServiceName, string[]>>, 'a-token')
+it('a page waits three seconds for a service, and a change ten', async () => {
+  const { url, waitsMs } = await givenService()
+  const addresses = Object.fromEntries(Object.keys(CALLS).map((name) => [name, [url]]))
+  const services = createServices(addresses as unknown as Readonly<Record<ServiceName, string[]>>, 'a-token')
+  const { gateway, collector } = services
   const user = { organization: 'acme', project: 'shop', userId: randomUUID() }
   const { userId, ...project } = user
   await gateway.readKnownErasures({ ...project, userIds: [userId] })
   await gateway.readSuppressions({ ...project, limit: 10 })
+  await collector.readFormFunnels({ ...project, environment: 'P', limit: 100 })
+  const reads = [...waitsMs.values()]
+  expect(reads).toHaveLength(3)
+  expect(Math.max(...reads)).toBeLessThanOrEqual(3_000)
   await gateway.liftSuppression(user)
-  const [known, suppressions, lift] = waitsMs.values()
-  expect(Math.max(known ?? Infinity, suppressions ?? Infinity)).toBeLessThanOrEqual(3_000)
-  expect(lift).toBeGreaterThan(3_000)
+  expect([...waitsMs.values()].at(-1)).toBeGreaterThan(3_000)
 })
