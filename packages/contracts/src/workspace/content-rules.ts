@@ -90,7 +90,7 @@ function placed(text: ContentText | undefined, path: Path): readonly PlacedText[
 /** Checks that a map of texts has exactly the languages of its form. A text for all languages has no faults. */
 export function languageFaults(languages: readonly string[], text: ContentText, path: Path): readonly ContentFault[] {
   if (typeof text === 'string') return []
-  const missing = languages.filter((language) => !Object.hasOwn(text, language))
+  const missing = languages.filter((language) => !Object.hasOwn(text, language) || text[language] === undefined)
   return [
     ...(missing.length > 0 ? [{ path, message: `lacks the text in ${missing.join(', ')}` }] : []),
     ...Object.keys(text).flatMap((name) =>

@@ -59,9 +59,12 @@ function isMeant(issues: readonly Issue[], value: unknown): boolean {
 
 function sentence(issue: Issue, root: unknown): string {
   if (issue.path.length === 0 && issue.code === 'invalid_type') return 'the file must begin with organizations:'
-  if (valueAt(root, pathOf(issue)) === undefined) return 'is missing'
+  const value = valueAt(root, pathOf(issue))
+  if (value === undefined) return 'is missing'
   switch (issue.code) {
     case 'invalid_type':
+      // Infinity, or not a number.
+      if (issue.expected === 'number' && typeof value === 'number') return 'must be a finite number'
       return issue.expected === 'int' ? 'must be a whole number' : `must be ${NOUNS[issue.expected] ?? issue.expected}`
     case 'invalid_value':
       return `must be one of ${issue.values.map(String).join(', ')}`

@@ -281,6 +281,14 @@ describe('the content of a form in a workspace file', () => {
       ['9 elements[0].options[0].label.de: is not in languages (en)', '10 elements[1].type: is missing'],
     ],
     [
+      'a language without its text',
+      withElements('{ id: a, type: nps, label: { en: } }'),
+      [
+        expect.stringMatching(/^9 elements\[0\]\.label: must be a text of 1 to 2000/),
+        '9 elements[0].label: lacks the text in en',
+      ],
+    ],
+    [
       'a language named __proto__',
       withElements('{ id: a, type: nps, label: { en: A, __proto__: B } }'),
       ['9 elements[0].label.__proto__: is not in languages (en)'],

@@ -425,6 +425,9 @@ describe('a workspace file', () => {
     expect(faultsOf(comparison(number))).toEqual([
       expect.stringMatching(/^6 .*where\.is: must be a text, a finite number, true or false$/),
     ])
+    expect(faultsOf(project('forms:', `  - { id: nps, priority: ${number} }`))).toEqual([
+      expect.stringMatching(/^6 .*priority: must be a finite number$/),
+    ])
   })
 
   it.each(['.9007199254740993', '+.5', '05', '0x1fffffffffffff', '-1.', '0.10000000000000000001', '9007199254740992'])(
