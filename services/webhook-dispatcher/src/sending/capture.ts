@@ -1,0 +1,103 @@
+import { type Answers, answerCollectorCalls, userProjectorCalls } from '@nextvisit/contracts'
+import { type Db, sql } from '@nextvisit/database'
+import { type Captured, withCaptured } from '@nextvisit/domain'
+import { type CallClient, createCallClient, createInternalClient } from '@nextvisit/service-kit'
+import type { PendingDelivery, Turn } from './due-turns.ts'
+
+const ASK_WITHIN_MS = 3_000
+/** After this, the profile of a projector that is behind will do. */
+const STALE_AFTER_MS = 60_000
+
+type Asked<Value> = { readonly outcome: 'known'; readonly value: Value } | { readonly outcome: 'later' | 'gone' }
+
+/** `later`: a service is down, or behind. `gone`: the user is erased. */
+export type CaptureOutcome =
+  | { readonly outcome: 'captured'; readonly body: string }
+  | { readonly outcome: 'later' | 'gone' }
+
+export interface CaptureParts {
+  readonly db: Db
+  readonly users: Pick<CallClient<typeof userProjectorCalls>, 'readUser'>
+  readonly answers: Pick<CallClient<typeof answerCollectorCalls>, 'readOfferAnswers'>
+  readonly now: () => Date
+}
+
+export type Capture = ReturnType<typeof createCapture>
+
+/** Creates the clients that captures need. */
+export function createCaptureClients(
+  services: Readonly<Record<'user-projector' | 'answer-collector', readonly string[]>>,
+  token: string,
+): Pick<CaptureParts, 'users' | 'answers'> {
+  const sendTo = (service: keyof typeof services) =>
+    createInternalClient({ baseUrls: services[service], token, timeoutMs: ASK_WITHIN_MS })
+  return {
+    users: createCallClient(userProjectorCalls, sendTo('user-projector')),
+    answers: createCallClient(answerCollectorCalls, sendTo('answer-collector')),
+  }
+}
+
+/**
+ * Completes the bodies of deliveries whose members other services have. A body is written before anything is sent, and never changes
+ * again: neither for a retry, nor for a replay of the same record.
+ */
+export function createCapture({ db, users, answers, now }: CaptureParts) {
+  async function complete(turn: Turn, delivery: PendingDelivery): Promise<CaptureOutcome> {
+    const kept = await readKept(turn, delivery)
+    if (kept !== undefined) return write(turn, delivery, kept)
+    const [traits, given] = await Promise.all([
+      delivery.capture.includes('traits') ? askTraits(turn, delivery) : NOTHING,
+      delivery.capture.includes('answers') ? askAnswers(turn, delivery) : NOTHING,
+    ])
+    if (traits.outcome !== 'known') return { outcome: traits.outcome }
+    if (given.outcome !== 'known') return { outcome: given.outcome }
+    return write(turn, delivery, withCaptured(delivery.body, { traits: traits.value, answers: given.value }))
+  }
+
+  /** Returns the body of a delivery of the same record that was completed before. */
+  async function readKept(turn: Turn, { deliveryId, webhookId }: PendingDelivery): Promise<string | undefined> {
+    const [row] = await db.$queryRaw<{ readonly body: string }[]>(sql`
+      SELECT body FROM deliveries WHERE ${ofRecord(turn, webhookId)} AND delivery_id <> ${deliveryId}::uuid AND capture = '{}'
+      ORDER BY created_at LIMIT 1`)
+    return row?.body
+  }
+
+  /** Completes all deliveries of the record. If another process was faster, or an erasure, the next turn tells. */
+  async function write(turn: Turn, { deliveryId, webhookId }: PendingDelivery, body: string): Promise<CaptureOutcome> {
+    const written = await db.$queryRaw<{ readonly deliveryId: string }[]>(sql`
+      UPDATE deliveries SET body = ${body}, capture = '{}'
+      WHERE ${ofRecord(turn, webhookId)} AND capture <> '{}' RETURNING delivery_id AS "deliveryId"`)
+    return written.some((row) => row.deliveryId === deliveryId) ? { outcome: 'captured', body } : { outcome: 'later' }
+  }
+
+  async function askTraits(
+    { organization, project, userId }: Turn,
+    { createdAt }: PendingDelivery,
+  ): Promise<Asked<Captured['traits']>> {
+    const asked = await users.readUser({ organization, project, userId })
+    if (asked.outcome === 'not-found') return { outcome: 'known', value: undefined }
+    if (asked.outcome !== 'answered') return { outcome: 'later' }
+    const { stale, traits } = asked.answer
+    const isTooFresh = now().getTime() - createdAt.getTime() < STALE_AFTER_MS
+    return stale && isTooFresh ? { outcome: 'later' } : { outcome: 'known', value: traits }
+  }
+
+  async function askAnswers(
+    { organization, project, userId }: Turn,
+    { body }: PendingDelivery,
+  ): Promise<Asked<Answers>> {
+    const { data } = JSON.parse(body) as { readonly data: { readonly offerId: string } }
+    const asked = await answers.readOfferAnswers({ organization, project, userId, offerId: data.offerId })
+    if (asked.outcome === 'not-found') return { outcome: 'gone' }
+    return asked.outcome === 'answered' ? { outcome: 'known', value: asked.answer.answers } : { outcome: 'later' }
+  }
+
+  return { complete }
+}
+
+const NOTHING = { outcome: 'known', value: undefined } as const
+
+function ofRecord({ organization, project, endpointId, userId }: Turn, webhookId: string) {
+  return sql`(organization, project, user_id, endpoint_id, webhook_id)
+    = (${organization}, ${project}, ${userId}::uuid, ${endpointId}, ${webhookId}::uuid)`
+}

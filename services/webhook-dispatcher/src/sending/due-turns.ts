@@ -1,0 +1,125 @@
+import type { EndpointRef } from '@nextvisit/catalog'
+import type { WebhookType } from '@nextvisit/contracts'
+import { type Db, sql } from '@nextvisit/database'
+
+/** A user with a pending delivery to an endpoint. */
+export interface Turn extends EndpointRef {
+  readonly replayId: string
+  readonly userId: string
+  readonly partition: number
+}
+
+/** Turns of tests are due at this instant, so that they come first, and also if the endpoint is disabled. */
+export const TEST_DUE_AT = new Date(0)
+
+/** The health of an endpoint, as Postgres has it. */
+export interface EndpointHealth {
+  readonly addedAt: Date
+  readonly disabledAt: Date | null
+  /** The first failed attempt since the last delivery. */
+  readonly failingSince: Date | null
+}
+
+export interface ActiveEndpoint extends EndpointRef {
+  /** Absent: no attempt has ended. */
+  readonly health: EndpointHealth | undefined
+}
+
+/** Finds the endpoints with a turn in these partitions. Reads one row of each, however many users wait. */
+export async function readActiveEndpoints(db: Db, partitions: readonly number[]): Promise<readonly ActiveEndpoint[]> {
+  const rows = await db.$queryRaw<
+    (EndpointRef & { addedAt: Date | null; disabledAt: Date | null; failingSince: Date | null })[]
+  >(sql`
+    WITH RECURSIVE active AS (
+      SELECT owned.partition, first.* FROM unnest(${[...partitions]}::int[]) AS owned (partition), LATERAL (
+        SELECT organization, project, endpoint_id FROM turns WHERE turns.partition = owned.partition
+        ORDER BY organization, project, endpoint_id LIMIT 1
+      ) AS first
+      UNION ALL
+      SELECT active.partition, next.* FROM active, LATERAL (
+        SELECT organization, project, endpoint_id FROM turns
+        WHERE turns.partition = active.partition
+          AND (organization, project, endpoint_id) > (active.organization, active.project, active.endpoint_id)
+        ORDER BY organization, project, endpoint_id LIMIT 1
+      ) AS next
+    )
+    SELECT organization, project, endpoint_id AS "endpointId", added_at AS "addedAt", disabled_at AS "disabledAt",
+      failing_since AS "failingSince"
+    FROM (SELECT DISTINCT organization, project, endpoint_id FROM active) AS own
+    LEFT JOIN endpoints USING (organization, project, endpoint_id)`)
+  return rows.map(({ organization, project, endpointId, addedAt, disabledAt, failingSince }) => ({
+    organization,
+    project,
+    endpointId,
+    health: addedAt ? { addedAt, disabledAt, failingSince } : undefined,
+  }))
+}
+
+export interface AskedTurns extends EndpointRef {
+  /** Turns that are due until then. */
+  readonly until: Date
+  readonly limit: number
+}
+
+/** Reads due turns of these endpoints, by the instant at which they were due. */
+export async function readDueTurns(
+  db: Db,
+  partitions: readonly number[],
+  asked: readonly AskedTurns[],
+): Promise<readonly Turn[]> {
+  if (asked.length === 0) return []
+  return db.$queryRaw<Turn[]>(sql`
+    SELECT asked.organization, asked.project, asked.endpoint_id AS "endpointId", due.replay_id AS "replayId",
+      due.user_id AS "userId", due.partition
+    FROM unnest(
+      ${asked.map(({ organization }) => organization)}::text[], ${asked.map(({ project }) => project)}::text[],
+      ${asked.map(({ endpointId }) => endpointId)}::text[], ${asked.map(({ until }) => until)}::timestamptz[],
+      ${asked.map(({ limit }) => limit)}::int[]
+    ) AS asked (organization, project, endpoint_id, until, max), LATERAL (
+      SELECT own.* FROM unnest(${[...partitions]}::int[]) AS owned (partition), LATERAL (
+        SELECT replay_id, user_id, turns.partition, next_at FROM turns
+        WHERE turns.partition = owned.partition
+          AND (turns.organization, turns.project, turns.endpoint_id)
+            = (asked.organization, asked.project, asked.endpoint_id)
+          AND next_at <= asked.until
+        ORDER BY next_at LIMIT asked.max
+      ) AS own
+      ORDER BY next_at LIMIT asked.max
+    ) AS due`)
+}
+
+export interface PendingDelivery {
+  readonly deliveryId: string
+  readonly webhookId: string
+  readonly type: WebhookType
+  readonly body: string
+  /** Members that the body lacks. */
+  readonly capture: readonly string[]
+  /** Attempts since the delivery was created or retried. */
+  readonly round: number
+  readonly createdAt: Date
+}
+
+/** Reads the first pending delivery of each turn, in their order. undefined: there is none. */
+export async function readFirstDeliveries(
+  db: Db,
+  turns: readonly Turn[],
+): Promise<readonly (PendingDelivery | undefined)[]> {
+  if (turns.length === 0) return []
+  const rows = await db.$queryRaw<(PendingDelivery & { readonly deliveryId: string | null })[]>(sql`
+    SELECT delivery_id AS "deliveryId", webhook_id AS "webhookId", type, body, capture, round, created_at AS "createdAt"
+    FROM unnest(
+      ${turns.map(({ organization }) => organization)}::text[], ${turns.map(({ project }) => project)}::text[],
+      ${turns.map(({ endpointId }) => endpointId)}::text[], ${turns.map(({ replayId }) => replayId)}::uuid[],
+      ${turns.map(({ userId }) => userId)}::uuid[]
+    ) WITH ORDINALITY AS asked (organization, project, endpoint_id, replay_id, user_id, nth)
+    LEFT JOIN LATERAL (
+      SELECT * FROM deliveries AS own
+      WHERE (own.organization, own.project, own.endpoint_id, own.replay_id, own.user_id)
+          = (asked.organization, asked.project, asked.endpoint_id, asked.replay_id, asked.user_id)
+        AND own.status = 'pending'
+      ORDER BY source_offset LIMIT 1
+    ) AS first ON TRUE
+    ORDER BY nth`)
+  return rows.map((row) => (row.deliveryId === null ? undefined : row))
+}

@@ -1,0 +1,209 @@
+import type { EndpointRef } from '@nextvisit/catalog'
+import { type Sql, sql } from '@nextvisit/database'
+import type { Turn } from './due-turns.ts'
+import type { AttemptResult } from './send-request.ts'
+
+/** The instant of failures that disables an endpoint. */
+export const DISABLED_AFTER_MS = 5 * 86_400_000
+
+/** A finished attempt, and its effect on the delivery. */
+export interface FinishedAttempt {
+  readonly deliveryId: string
+  readonly at: Date
+  readonly result: AttemptResult
+  readonly status: 'pending' | 'delivered' | 'failed'
+  /** It is one of the round, after whose last one the delivery fails. */
+  readonly countsInRound: boolean
+}
+
+/** The end of a turn's work in this process. */
+export interface TurnResult {
+  readonly turn: Turn
+  /** Absent: nothing was sent. */
+  readonly attempt?: FinishedAttempt
+  /** The next attempt. Absent: as before. */
+  readonly nextAt?: Date
+  /** A delivery that cannot be captured any more: the user is erased. */
+  readonly gone?: string
+}
+
+/** What attempts tell about the health of an endpoint. */
+export interface HealthChange extends EndpointRef {
+  readonly addedAt: string
+  /** The last delivery. */
+  readonly deliveredAt?: Date | undefined
+  /** The first failed attempt since it. */
+  readonly failingSince?: Date | undefined
+  /** The endpoint has answered 410. */
+  readonly goneAt?: Date | undefined
+}
+
+export const BECAUSE_GONE = 'It answered 410 (Gone).'
+export const BECAUSE_FAILING = 'No delivery has succeeded for five days.'
+
+/**
+ * Returns the statements that save results in one transaction. It locks turns, then deliveries: an erasure or a fold that changes the
+ * same user comes before or after it. Rows that were deleted meanwhile stay deleted.
+ */
+export function saveResults(
+  results: readonly TurnResult[],
+  health: readonly HealthChange[],
+  now: Date,
+): readonly Sql[] {
+  const turns = results.map(({ turn }) => turn)
+  const attempts = results.flatMap(({ attempt }) => attempt ?? [])
+  const gone = results.flatMap((result) => result.gone ?? [])
+  const moved = results.filter(({ nextAt }) => nextAt !== undefined)
+  return [
+    lockTurns(turns),
+    lockDeliveries([...attempts.map(({ deliveryId }) => deliveryId), ...gone]),
+    ...(attempts.length > 0 ? [insertAttempts(attempts), endDeliveries(attempts, now)] : []),
+    ...(gone.length > 0
+      ? [sql`DELETE FROM deliveries WHERE delivery_id = ANY(${gone}::uuid[]) AND status = 'pending'`]
+      : []),
+    ...(moved.length > 0 ? [moveTurns(moved)] : []),
+    endTurns(turns),
+    ...(health.length > 0 ? [lockEndpoints(health), changeHealth(health, now)] : []),
+  ]
+}
+
+function asTurns(turns: readonly Turn[]): Sql {
+  return sql`unnest(
+    ${turns.map(({ organization }) => organization)}::text[], ${turns.map(({ project }) => project)}::text[],
+    ${turns.map(({ endpointId }) => endpointId)}::text[], ${turns.map(({ replayId }) => replayId)}::uuid[],
+    ${turns.map(({ userId }) => userId)}::uuid[]
+  ) AS asked (organization, project, endpoint_id, replay_id, user_id)`
+}
+
+const KEY = sql`organization, project, endpoint_id, replay_id, user_id`
+
+function lockTurns(turns: readonly Turn[]): Sql {
+  return sql`SELECT 1 FROM turns JOIN ${asTurns(turns)} USING (${KEY}) ORDER BY ${KEY} FOR UPDATE OF turns`
+}
+
+function lockDeliveries(ids: readonly string[]): Sql {
+  return sql`SELECT 1 FROM deliveries WHERE delivery_id = ANY(${[...ids]}::uuid[]) ORDER BY delivery_id FOR UPDATE`
+}
+
+function insertAttempts(attempts: readonly FinishedAttempt[]): Sql {
+  return sql`
+    INSERT INTO attempts (delivery_id, number, at, duration_ms, outcome, http_status, error, response)
+    SELECT own.delivery_id, own.attempts + 1, done.at, done.duration_ms, done.outcome, done.http_status, done.error,
+      done.response
+    FROM unnest(
+      ${attempts.map(({ deliveryId }) => deliveryId)}::uuid[], ${attempts.map(({ at }) => at)}::timestamptz[],
+      ${attempts.map(({ result }) => result.durationMs)}::int[], ${attempts.map(({ result }) => result.outcome)}::text[],
+      ${attempts.map(({ result }) => result.httpStatus ?? null)}::int[],
+      ${attempts.map(({ result }) => result.error ?? null)}::text[],
+      ${attempts.map(({ result }) => result.response ?? null)}::text[]
+    ) AS done (delivery_id, at, duration_ms, outcome, http_status, error, response)
+    JOIN deliveries AS own USING (delivery_id) WHERE own.status = 'pending'
+    ON CONFLICT (delivery_id, number) DO NOTHING`
+}
+
+function endDeliveries(attempts: readonly FinishedAttempt[], now: Date): Sql {
+  return sql`
+    UPDATE deliveries AS own SET attempts = own.attempts + 1, round = own.round + done.counted, status = done.status,
+      ended_at = CASE WHEN done.status <> 'pending' THEN ${now}::timestamptz END
+    FROM unnest(
+      ${attempts.map(({ deliveryId }) => deliveryId)}::uuid[], ${attempts.map(({ status }) => status)}::text[],
+      ${attempts.map(({ countsInRound }) => Number(countsInRound))}::int[]
+    ) AS done (delivery_id, status, counted)
+    WHERE own.delivery_id = done.delivery_id AND own.status = 'pending'`
+}
+
+function moveTurns(moved: readonly TurnResult[]): Sql {
+  const turns = moved.map(({ turn }) => turn)
+  return sql`
+    UPDATE turns SET next_at = asked.next_at
+    FROM unnest(
+      ${turns.map(({ organization }) => organization)}::text[], ${turns.map(({ project }) => project)}::text[],
+      ${turns.map(({ endpointId }) => endpointId)}::text[], ${turns.map(({ replayId }) => replayId)}::uuid[],
+      ${turns.map(({ userId }) => userId)}::uuid[], ${moved.map(({ nextAt }) => nextAt ?? null)}::timestamptz[]
+    ) AS asked (organization, project, endpoint_id, replay_id, user_id, next_at)
+    WHERE (turns.organization, turns.project, turns.endpoint_id, turns.replay_id, turns.user_id)
+      = (asked.organization, asked.project, asked.endpoint_id, asked.replay_id, asked.user_id)`
+}
+
+/** Deletes turns without a pending delivery. The lock of the turn makes a fold wait, or its delivery visible. */
+function endTurns(turns: readonly Turn[]): Sql {
+  return sql`
+    DELETE FROM turns USING ${asTurns(turns)}
+    WHERE (turns.organization, turns.project, turns.endpoint_id, turns.replay_id, turns.user_id)
+        = (asked.organization, asked.project, asked.endpoint_id, asked.replay_id, asked.user_id)
+      AND NOT EXISTS (
+        SELECT FROM deliveries AS own
+        WHERE (own.organization, own.project, own.endpoint_id, own.replay_id, own.user_id)
+            = (asked.organization, asked.project, asked.endpoint_id, asked.replay_id, asked.user_id)
+          AND own.status = 'pending'
+      )`
+}
+
+function lockEndpoints(changes: readonly EndpointRef[]): Sql {
+  return sql`
+    SELECT 1 FROM endpoints JOIN ${asEndpoints(changes)} USING (organization, project, endpoint_id)
+    ORDER BY organization, project, endpoint_id FOR UPDATE OF endpoints`
+}
+
+function asEndpoints(refs: readonly EndpointRef[]): Sql {
+  return sql`unnest(
+    ${refs.map(({ organization }) => organization)}::text[], ${refs.map(({ project }) => project)}::text[],
+    ${refs.map(({ endpointId }) => endpointId)}::text[]
+  ) AS asked (organization, project, endpoint_id)`
+}
+
+/** Returns a statement after which the next failure of these endpoints is the first one. */
+export function endFailures(refs: readonly EndpointRef[]): Sql {
+  return sql`
+    WITH locked AS MATERIALIZED (
+      SELECT organization, project, endpoint_id FROM endpoints JOIN ${asEndpoints(refs)} USING (organization, project, endpoint_id)
+      ORDER BY organization, project, endpoint_id FOR UPDATE OF endpoints
+    )
+    UPDATE endpoints SET failing_since = NULL FROM locked
+    WHERE (endpoints.organization, endpoints.project, endpoints.endpoint_id)
+      = (locked.organization, locked.project, locked.endpoint_id)`
+}
+
+/**
+ * Changes the health of endpoints. The row of an endpoint that was removed and added again begins anew. Deliveries of a healthy endpoint
+ * change its row once a second at most.
+ */
+function changeHealth(changes: readonly HealthChange[], now: Date): Sql {
+  const dueBefore = new Date(now.getTime() - DISABLED_AFTER_MS)
+  const isFailing = sql`coalesce(
+    CASE WHEN given.delivered_at IS NULL AND known.added_at = given.added_at THEN known.failing_since END,
+    given.failing_since
+  )`
+  return sql`
+    WITH given AS (
+      SELECT * FROM unnest(
+        ${changes.map(({ organization }) => organization)}::text[], ${changes.map(({ project }) => project)}::text[],
+        ${changes.map(({ endpointId }) => endpointId)}::text[], ${changes.map(({ addedAt }) => addedAt)}::timestamptz[],
+        ${changes.map(({ deliveredAt }) => deliveredAt ?? null)}::timestamptz[],
+        ${changes.map(({ failingSince }) => failingSince ?? null)}::timestamptz[],
+        ${changes.map(({ goneAt }) => goneAt ?? null)}::timestamptz[]
+      ) AS given (organization, project, endpoint_id, added_at, delivered_at, failing_since, gone_at)
+    ), present AS (
+      SELECT given.organization, given.project, given.endpoint_id, given.added_at,
+        ${isFailing} AS failing_since,
+        CASE WHEN known.added_at = given.added_at THEN greatest(known.delivered_at, given.delivered_at)
+          ELSE given.delivered_at END AS delivered_at,
+        given.gone_at, ${isFailing} <= ${dueBefore}::timestamptz AS is_failing_long,
+        CASE WHEN known.added_at = given.added_at THEN known.disabled_at END AS disabled_at,
+        CASE WHEN known.added_at = given.added_at THEN known.because END AS because
+      FROM given LEFT JOIN endpoints AS known USING (organization, project, endpoint_id)
+      WHERE known.added_at IS DISTINCT FROM given.added_at OR given.gone_at IS NOT NULL
+        OR given.delivered_at >= coalesce(known.delivered_at, to_timestamp(0)) + interval '1 second'
+        OR (known.failing_since IS NULL) <> (given.failing_since IS NULL) OR ${isFailing} <= ${dueBefore}::timestamptz
+    )
+    INSERT INTO endpoints (organization, project, endpoint_id, added_at, disabled_at, because, failing_since, delivered_at)
+    SELECT organization, project, endpoint_id, added_at,
+      coalesce(disabled_at, gone_at, CASE WHEN is_failing_long THEN ${now}::timestamptz END),
+      CASE WHEN disabled_at IS NOT NULL THEN because WHEN gone_at IS NOT NULL THEN ${BECAUSE_GONE}
+        WHEN is_failing_long THEN ${BECAUSE_FAILING} END,
+      failing_since, delivered_at
+    FROM present ORDER BY organization, project, endpoint_id
+    ON CONFLICT (organization, project, endpoint_id) DO UPDATE SET added_at = excluded.added_at,
+      disabled_at = excluded.disabled_at, because = excluded.because, failing_since = excluded.failing_since,
+      delivered_at = excluded.delivered_at`
+}

@@ -1,0 +1,242 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CommitDb } from '@nextvisit/database'
+import { retryDelayMs } from '@nextvisit/domain'
+import type { Logger } from '@nextvisit/service-kit'
+import type { Capture } from './capture.ts'
+import {
+  type ActiveEndpoint,
+  readActiveEndpoints,
+  readDueTurns,
+  readFirstDeliveries,
+  TEST_DUE_AT,
+} from './due-turns.ts'
+import { type Endpoints, endpointName } from './endpoints.ts'
+import { type Claim, createLane, type Lane } from './lane.ts'
+import { createResultWriter } from './result-writer.ts'
+import { DISABLED_AFTER_MS, endFailures, type TurnResult } from './save-results.ts'
+import { type AttemptResult, sendRequest } from './send-request.ts'
+import { signAttempt } from './signature.ts'
+
+/** Requests in flight to an endpoint, over all processes. */
+const MAX_IN_FLIGHT = 32
+const IDLE_MS = 200
+/** A turn whose body cannot be completed now is tried again after this. */
+const CAPTURE_AGAIN_AFTER_MS = 3_000
+const FAILED_AGAIN_AFTER_MS = 1_000
+
+export interface SenderParts {
+  readonly db: CommitDb
+  readonly endpoints: Endpoints
+  readonly capture: Capture
+  readonly owns: (partition: number) => boolean
+  /** Returns the number of partitions of form-events. */
+  readonly countPartitions: () => Promise<number>
+  readonly retryDelaysMs: readonly number[]
+  readonly onAttempt?: (outcome: AttemptResult['outcome']) => void
+  readonly logger: Pick<Logger, 'info' | 'warn'>
+  readonly now: () => Date
+  /** Default: that of an attempt. */
+  readonly attemptWithinMs?: number
+  /** Time for requests in flight when it stops. Default: 3,000. */
+  readonly stopWithinMs?: number
+}
+
+export type Sender = ReturnType<typeof createSender>
+
+/**
+ * Sends pending deliveries of the partitions that this process owns. Only the first pending delivery of a user and endpoint is attempted.
+ * Each endpoint has requests of its own in flight, so it waits for no other. Attempts that a crash interrupts are made again.
+ */
+export function createSender(parts: SenderParts) {
+  const {
+    db,
+    endpoints,
+    capture,
+    owns,
+    countPartitions,
+    retryDelaysMs,
+    onAttempt,
+    logger,
+    now,
+    attemptWithinMs,
+    stopWithinMs = 3_000,
+  } = parts
+  const lanes = new Map<string, Lane>()
+  const inFlight = new Set<Promise<void>>()
+  /** It claims no more; then it ends what is in flight. */
+  const stopping = new AbortController()
+  const ending = new AbortController()
+  const writer = createResultWriter({ db, lanes, logger, now, onWritten: () => wake() })
+  let [wake, running] = [(): void => {}, Promise.resolve()]
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const woken = new Promise<void>((resolve) => (wake = resolve))
+      const pauseMs = await claimDue().then(
+        () => IDLE_MS,
+        (err: unknown) => {
+          logger.warn({ err }, 'Pending deliveries cannot be read; trying again')
+          return FAILED_AGAIN_AFTER_MS
+        },
+      )
+      const timer = new AbortController()
+      await Promise.race([woken, sleep(pauseMs, undefined, { signal: timer.signal }).catch(() => {})])
+      timer.abort()
+    }
+  }
+
+  async function claimDue(): Promise<void> {
+    if (!endpoints.hasSome()) return
+    const total = await countPartitions()
+    const owned = Array.from({ length: total }, (_, partition) => partition).filter(owns)
+    if (owned.length === 0) return
+    const readNumber = writer.beginRead()
+    const active = await readActiveEndpoints(db, owned)
+    const asked = active.flatMap((one) => {
+      const lane = laneOf(one)
+      lane.maxInFlight = Math.max(1, Math.floor((MAX_IN_FLIGHT * owned.length) / total))
+      const endpoint = endpoints.find(one)
+      if (readNumber >= lane.trustedFrom) lane.noteHealth(one.health, endpoint)
+      // Turns of an endpoint that is unknown here wait: ticks delete them once it is removed.
+      if (!endpoint) return []
+      const limit = lane.limit()
+      return limit > 0 ? { ...lane.ref, until: lane.isDisabled ? TEST_DUE_AT : now(), limit } : []
+    })
+    forgetIdleLanes(active)
+    await forgetFailures(active.filter((one) => endpoints.find(one)?.webhook.enabled === false))
+    const turns = (await readDueTurns(db, owned, asked)).filter((turn) => laneOf(turn).isFree(turn))
+    const deliveries = await readFirstDeliveries(db, turns)
+    const claimedMs = performance.now()
+    for (const [at, turn] of turns.entries()) {
+      const lane = laneOf(turn)
+      const delivery = deliveries[at]
+      lane.claim(turn)
+      if (delivery) lane.waiting.push({ turn, delivery, claimedMs })
+      else writer.add({ turn })
+    }
+    for (const lane of lanes.values()) pump(lane)
+  }
+
+  function laneOf(ref: Pick<ActiveEndpoint, 'organization' | 'project' | 'endpointId'>): Lane {
+    const name = endpointName(ref)
+    const lane = lanes.get(name) ?? createLane(ref)
+    lanes.set(name, lane)
+    return lane
+  }
+
+  /** Time in which the workspace file disables an endpoint is no time of failures. */
+  async function forgetFailures(disabled: readonly ActiveEndpoint[]): Promise<void> {
+    const failing = disabled.filter(({ health }) => health?.failingSince)
+    if (failing.length > 0) await db.executeAll([endFailures(failing)])
+  }
+
+  function forgetIdleLanes(active: readonly ActiveEndpoint[]): void {
+    const names = new Set(active.map(endpointName))
+    for (const [name, lane] of lanes) if (lane.isIdle() && !names.has(name)) lanes.delete(name)
+  }
+
+  function pump(lane: Lane): void {
+    for (let claim = lane.next(); claim; claim = lane.next()) {
+      const attempt = attemptOnce(lane, claim).catch((err: unknown) => {
+        logger.warn({ err, endpoint: endpointName(lane.ref) }, 'A delivery could not be attempted; trying again')
+        writer.add({ turn: claim.turn, nextAt: later(CAPTURE_AGAIN_AFTER_MS) })
+      })
+      const ended = attempt.finally(() => {
+        inFlight.delete(ended)
+        lane.inFlight -= 1
+        if (!stopping.signal.aborted) pump(lane)
+      })
+      inFlight.add(ended)
+    }
+  }
+
+  /** Makes one attempt with the endpoint as it is now. A claim that is old, or no longer ours, is given back. */
+  async function attemptOnce(lane: Lane, { turn, delivery, claimedMs }: Claim): Promise<void> {
+    const endpoint = endpoints.find(turn)
+    const isTest = delivery.type === 'webhook.test'
+    const isStale = performance.now() - claimedMs > CLAIM_MS
+    if (!endpoint || isStale || !owns(turn.partition) || (lane.isDisabled && !isTest)) return release(lane, turn)
+    const completed =
+      delivery.capture.length > 0
+        ? await capture.complete(turn, delivery)
+        : ({ outcome: 'captured', body: delivery.body } as const)
+    if (completed.outcome === 'gone') return writer.add({ turn, gone: delivery.deliveryId })
+    if (completed.outcome !== 'captured') return writer.add({ turn, nextAt: later(CAPTURE_AGAIN_AFTER_MS) })
+    const { body } = completed
+    const at = now()
+    const result = await sendRequest({
+      url: endpoint.url,
+      agent: endpoints.agentOf(endpoint),
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Nextvisit-Webhooks',
+        ...signAttempt({ webhookId: delivery.webhookId, body }, endpoint.secrets, at),
+      },
+      body,
+      signal: ending.signal,
+      ...(attemptWithinMs !== undefined && { withinMs: attemptWithinMs }),
+    })
+    if (!result) return release(lane, turn)
+    onAttempt?.(result.outcome)
+    const own = resultOf({ lane, isTest, round: delivery.round + 1, result })
+    writer.add(
+      { turn, attempt: { deliveryId: delivery.deliveryId, at, result, ...own.attempt }, ...own.turn },
+      isTest ? undefined : { addedAt: endpoint.webhook.addedAt, isGone: result.httpStatus === GONE },
+    )
+  }
+
+  function resultOf(of: {
+    readonly lane: Lane
+    readonly isTest: boolean
+    readonly round: number
+    readonly result: AttemptResult
+  }) {
+    const { lane, isTest, round, result } = of
+    if (result.outcome === 'delivered') return { attempt: { status: 'delivered', countsInRound: true } as const }
+    if (isTest) return { attempt: { status: 'failed', countsInRound: true } as const }
+    const { failingSince } = lane
+    const isFailingLong = failingSince && now().getTime() - failingSince.getTime() >= DISABLED_AFTER_MS
+    // The endpoint is disabled, so its deliveries wait until it is enabled again.
+    if (result.httpStatus === GONE || isFailingLong) {
+      lane.disable()
+      return { attempt: { status: 'pending', countsInRound: false } as const }
+    }
+    const { retryAfterMs } = result
+    const delayMs = retryDelayMs({ round, retryAfterMs }, { delaysMs: retryDelaysMs, random: Math.random() })
+    return delayMs === undefined
+      ? { attempt: { status: 'failed', countsInRound: true } as const }
+      : { attempt: { status: 'pending', countsInRound: true } as const, turn: { nextAt: later(delayMs) } }
+  }
+
+  function release(lane: Lane, turn: TurnResult['turn']): void {
+    lane.release(turn)
+    wake()
+  }
+
+  function later(ms: number): Date {
+    return new Date(now().getTime() + ms)
+  }
+
+  return {
+    /** Number of requests in flight in this process. */
+    inFlight: (): number => inFlight.size,
+    start: async (): Promise<void> => {
+      running = run()
+    },
+    /** Waits some seconds for requests in flight. Others do not count as attempts. */
+    stop: async (): Promise<void> => {
+      stopping.abort()
+      wake()
+      await running
+      await Promise.race([Promise.all(inFlight), sleep(stopWithinMs, undefined, { ref: false })])
+      ending.abort()
+      await Promise.all(inFlight)
+      await writer.finish()
+      endpoints.close()
+    },
+  }
+}
+
+const GONE = 410
+/** A claim that has waited longer is read again: its delivery may be erased. */
+const CLAIM_MS = 1_000

@@ -1,0 +1,37 @@
+import type { WorkParts } from '@nextvisit/consumer'
+import { TOPICS } from '@nextvisit/contracts'
+import type { ServicePart } from '@nextvisit/service-kit'
+import type { WorkConfig } from '../config.ts'
+import { createCapture, createCaptureClients } from './capture.ts'
+import { createConnector } from './connector.ts'
+import { createEndpoints } from './endpoints.ts'
+import { createSender } from './sender.ts'
+import { createWebhookMetrics } from './webhook-metrics.ts'
+
+type WebhookWorkConfig = Pick<
+  WorkConfig,
+  'networks' | 'isHttpAllowed' | 'retryDelaysMs' | 'keyRing' | 'services' | 'internalServer'
+>
+
+/** Creates the dispatcher's work beside its fold: it sends the deliveries that the fold and its ticks have written. */
+export function createWebhookWork(
+  { networks, isHttpAllowed, retryDelaysMs, keyRing, services, internalServer }: WebhookWorkConfig,
+  parts: WorkParts,
+): readonly ServicePart[] {
+  const { db, catalog, owns, countKeyPartitions, logger, now } = parts
+  const clients = createCaptureClients(services, internalServer.token)
+  const connector = createConnector({ networks, isHttpAllowed })
+  const sender = createSender({
+    db,
+    endpoints: createEndpoints({ catalog, keyRing, connector, logger }),
+    capture: createCapture({ db, now, ...clients }),
+    owns,
+    countPartitions: () => countKeyPartitions(TOPICS.formEvents),
+    retryDelaysMs,
+    onAttempt: (outcome) => metrics.countAttempt(outcome),
+    logger,
+    now,
+  })
+  const metrics = createWebhookMetrics({ ...parts, inFlight: sender.inFlight })
+  return [{ name: 'deliveries', start: sender.start, stop: sender.stop }]
+}
