@@ -6,9 +6,9 @@ import {
   type EnvironmentVariables,
   internalServerConfig,
   kafkaConfig,
-  keyRingConfig,
   modeConfig,
   readConfig,
+  requiredKeyRingConfig,
 } from '@nextvisit/service-kit'
 import { z } from 'zod'
 import { webhookDispatcher } from './consumer.ts'
@@ -57,7 +57,7 @@ export function readWorkConfig(env: EnvironmentVariables = process.env) {
     kafkaConfig
       .and(databaseConfig(webhookDispatcher.databaseVariable))
       .and(internalServerConfig)
-      .and(keyRingConfig)
+      .and(requiredKeyRingConfig)
       .and(modeConfig)
       .and(webhookConfig)
       .and(addressesConfig('user-projector', 'answer-collector')),

@@ -6,6 +6,7 @@ const required = {
   DATABASE_URL: 'postgresql://nextvisit@postgres/nextvisit',
   INTERNAL_PORT: '0',
   INTERNAL_TOKEN: 'a-token-of-the-specs',
+  NEXTVISIT_SECRET_KEY: 'ab'.repeat(32),
   USER_PROJECTOR_URLS: 'http://users:1',
   ANSWER_COLLECTOR_URLS: 'http://answers:1',
 }
