@@ -1,8 +1,11 @@
 import path from 'node:path'
-import { defineConsumer } from '@nextvisit/consumer'
-import { BEHIND } from '@nextvisit/service-kit'
+import { catchUp, defineConsumer, type HandlerParts, READ_BARRIER_WITHIN_MS, staleUnless } from '@nextvisit/consumer'
+import { BEHIND, type CallContext, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { createProjection } from './projection.ts'
+import { readEndpoints, readUnhealthyEndpoints, webhookOf } from './queries.ts'
+import { readDeliveries, readDelivery } from './read-deliveries.ts'
+import { beginReplay } from './replays.ts'
 
 /** Writes a delivery for each record that an endpoint of webhooks wants, and sends it (decision 20). */
 export const webhookDispatcher = defineConsumer({
@@ -24,11 +27,28 @@ export const webhookDispatcher = defineConsumer({
   },
 
   calls: {
-    readEndpoints: async () => BEHIND,
-    readUnhealthyEndpoints: async () => BEHIND,
-    readDeliveries: async () => BEHIND,
-    readDelivery: async () => BEHIND,
-    replay: async () => BEHIND,
+    readEndpoints: async (query, context) => {
+      const isCaughtUp = await hasCaughtUp(context)
+      const partitions = await context.countKeyPartitions()
+      const webhooks = await readEndpoints(context.readDb, query, { ...context, partitions })
+      return { webhooks, ...staleUnless(isCaughtUp) }
+    },
+    readUnhealthyEndpoints: async (_query, { readDb, catalog, now }) => {
+      return { endpoints: await readUnhealthyEndpoints(readDb, { catalog, now: now() }) }
+    },
+    readDeliveries: async (query, context) => {
+      // Later pages contain older deliveries.
+      const isCaughtUp = query.after !== undefined || (await hasCaughtUp(context))
+      if (!webhookOf(context.catalog, query)) return NOT_FOUND
+      return { ...(await readDeliveries(context.readDb, query)), ...staleUnless(isCaughtUp) }
+    },
+    readDelivery: async (query, { readDb, catalog }) => {
+      return (webhookOf(catalog, query) && (await readDelivery(readDb, query))) ?? NOT_FOUND
+    },
+    replay: async (command, { db, catalog, now, countKeyPartitions }) => {
+      if (!webhookOf(catalog, command)) return NOT_FOUND
+      return beginReplay(db, command, { partitions: await countKeyPartitions(), now: now() })
+    },
     retryDelivery: async () => BEHIND,
     retryFailed: async () => BEHIND,
     testEndpoint: async () => BEHIND,
@@ -36,3 +56,8 @@ export const webhookDispatcher = defineConsumer({
     listen: async () => BEHIND,
   },
 })
+
+/** Waits for the records on `form-events`. Endpoints that are behind get theirs later. */
+function hasCaughtUp(context: HandlerParts & CallContext): Promise<boolean> {
+  return catchUp('all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
+}

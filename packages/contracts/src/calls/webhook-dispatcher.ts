@@ -33,13 +33,22 @@ const UnhealthyEndpoint = z.object({
 })
 export type UnhealthyEndpoint = z.infer<typeof UnhealthyEndpoint>
 
+/** The position of a delivery in the deliveries of an endpoint: the time of its creation and its id. */
+export const DeliveryPosition = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z_[0-9a-f-]{36}$/, 'must be `next` of a page of deliveries')
+  .refine((position) => {
+    const [at, id] = position.split('_')
+    return Instant.safeParse(at).success && !position.startsWith('0000') && Uuid.safeParse(id).success
+  }, 'must be `next` of a page of deliveries')
+
 const DeliveriesQuery = z.object({
   ...endpointFields,
   status: DeliveryStatus.optional(),
   userId: Uuid.optional(),
   limit: z.number().int().min(1).max(MAX_DELIVERIES_ASKED),
   /** `next` of the previous page. */
-  after: z.string().max(100).optional(),
+  after: DeliveryPosition.optional(),
 })
 export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>
 
@@ -48,6 +57,9 @@ export type DeliveryQuery = z.infer<typeof DeliveryQuery>
 
 const ReplayCommand = z.object({ ...endpointFields, ...WebhookReplayBody.shape })
 export type ReplayCommand = z.infer<typeof ReplayCommand>
+/** Maximum number of replays of an endpoint that are not complete: each may write a delivery for every record. */
+export const MAX_UNFINISHED_REPLAYS = 10
+export const TOO_MANY_REPLAYS = 'too many replays' as const
 
 const RetryCommand = z.object({ ...endpointFields, ...WebhookRetryBody.shape })
 export type RetryCommand = z.infer<typeof RetryCommand>
@@ -99,7 +111,11 @@ export const webhookDispatcherCalls = {
     answer: WebhookDeliveryDetail,
   }),
   /** Begins a replay. */
-  replay: defineCall({ path: '/internal/webhooks/replay', question: ReplayCommand, answer: WebhookReplayBegun }),
+  replay: defineCall({
+    path: '/internal/webhooks/replay',
+    question: ReplayCommand,
+    answer: z.union([WebhookReplayBegun, z.literal(TOO_MANY_REPLAYS)]),
+  }),
   /** Sends an ended delivery again, and a pending one now. */
   retryDelivery: defineCall({
     path: '/internal/webhooks/deliveries/retry',

@@ -6,6 +6,8 @@ import { SegmentCause } from '../records/form-events.ts'
 import { WebhookEvent, WebhookInclude } from '../workspace/webhook.ts'
 
 const count = z.number().int().min(0)
+/** Postgres has no year 0. */
+const pastInstant = Instant.refine((text) => !text.startsWith('0000'), 'must be later than the year 0000')
 
 const userMembers = {
   organization: SlugId.describe('The organization of the project.'),
@@ -94,6 +96,9 @@ export type WebhookPayload<Type extends WebhookType = WebhookType> = z.infer<(ty
 export const DeliveryStatus = z.enum(['pending', 'delivered', 'failed'])
 export type DeliveryStatus = z.infer<typeof DeliveryStatus>
 
+/** Maximum number of deliveries that are counted one by one. */
+export const MAX_COUNTED_DELIVERIES = 100_000
+
 /** How an attempt ended. `blocked`: the address is not allowed, and nothing was sent. */
 export const AttemptOutcome = z.enum(['delivered', 'refused', 'timeout', 'unreachable', 'blocked'])
 export type AttemptOutcome = z.infer<typeof AttemptOutcome>
@@ -156,7 +161,7 @@ export const WebhookReplay = z.strictObject({
   requestedAt: Instant,
   status: z.enum(['running', 'complete']).describe('`complete`: all records are read, and no delivery is pending.'),
   progress: z.number().min(0).max(1).describe('The part of the log that is read.'),
-  deliveries: count,
+  deliveries: count.describe('At most 100,000 are counted.'),
   pending: count,
   failed: count,
 })
@@ -191,8 +196,8 @@ export type WebhookEndpoints = z.infer<typeof WebhookEndpoints>
 
 /** `POST /v2/admin/webhooks/{id}/replay`. */
 export const WebhookReplayBody = z.object({
-  from: Instant.describe('The first instant: records from this time on.'),
-  to: Instant.optional().describe('The end, exclusive. Default: now.'),
+  from: pastInstant.describe('The first instant: records from this time on.'),
+  to: pastInstant.optional().describe('The end, exclusive. Default: now.'),
   events: z.array(WebhookEvent).min(1).optional().describe('Default: the events of the endpoint.'),
 })
 export type WebhookReplayBody = z.infer<typeof WebhookReplayBody>
@@ -201,8 +206,8 @@ export type WebhookReplayBegun = z.infer<typeof WebhookReplayBegun>
 
 /** `POST /v2/admin/webhooks/{id}/retry`: retries failed deliveries by the time of their record. */
 export const WebhookRetryBody = z.object({
-  from: Instant.describe('The first instant.'),
-  to: Instant.optional().describe('The end, exclusive. Default: now.'),
+  from: pastInstant.describe('The first instant.'),
+  to: pastInstant.optional().describe('The end, exclusive. Default: now.'),
 })
 export type WebhookRetryBody = z.infer<typeof WebhookRetryBody>
 export const WebhookRetried = z.strictObject({ retried: count })

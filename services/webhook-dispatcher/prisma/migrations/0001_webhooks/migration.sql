@@ -82,6 +82,9 @@ CREATE INDEX deliveries_pending ON deliveries (organization, project, endpoint_i
   WHERE status = 'pending';
 -- Lists and counts of a status, and the oldest that is pending.
 CREATE INDEX deliveries_of_endpoint ON deliveries (organization, project, endpoint_id, status, created_at, delivery_id);
+-- Counts of replays. Deliveries of live streams are not in it.
+CREATE INDEX deliveries_of_replay ON deliveries (replay_id, status)
+  WHERE replay_id <> '00000000-0000-0000-0000-000000000000';
 CREATE INDEX deliveries_of_user ON deliveries (organization, project, user_id, created_at, delivery_id);
 CREATE INDEX deliveries_ended ON deliveries (partition, ended_at) WHERE ended_at IS NOT NULL;
 

@@ -1,0 +1,168 @@
+import type { CatalogView, EndpointRef } from '@nextvisit/catalog'
+import {
+  type DeliveryStatus,
+  type EndpointsQuery,
+  MAX_COUNTED_DELIVERIES,
+  TOPICS,
+  type UnhealthyEndpoint,
+  type Webhook,
+  type WebhookEndpoint,
+  type WebhookReplay,
+} from '@nextvisit/contracts'
+import { type Db, raw, sql, type Sql } from '@nextvisit/database'
+import { LIVE_STREAM } from '@nextvisit/domain'
+import { readReplays } from './replays.ts'
+
+const MAX_UNHEALTHY = 1_000
+/** Failures of less time may end with the next attempt, ms. */
+const FAILING_AFTER_MS = 10 * 60_000
+const DISABLED_BY_FILE = 'The workspace file disables it.'
+
+interface EndpointRow {
+  readonly endpointId: string
+  readonly disabledAt: Date | null
+  readonly because: string | null
+  readonly failingSince: Date | null
+  readonly deliveredAt: Date | null
+  readonly livePartitions: number
+  readonly behind: number
+  readonly pending: number
+  readonly failed: number
+  readonly oldestPendingAt: Date | null
+}
+
+/** Returns the endpoint in the catalog; undefined: the project has none with this id, or this process does not understand it. */
+export function webhookOf(
+  catalog: Pick<CatalogView, 'project'>,
+  { organization, project, endpointId }: EndpointRef,
+): Webhook | undefined {
+  return catalog.project(organization, project)?.config.webhooks.find(({ id }) => id === endpointId)
+}
+
+interface EndpointsOptions {
+  readonly catalog: Pick<CatalogView, 'project'>
+  /** Number of partitions that an endpoint reads. */
+  readonly partitions: number
+}
+
+/** Reads the endpoints of a project, in the order of the workspace file. */
+export async function readEndpoints(
+  db: Db,
+  query: EndpointsQuery,
+  { catalog, partitions }: EndpointsOptions,
+): Promise<WebhookEndpoint[]> {
+  const webhooks = catalog.project(query.organization, query.project)?.config.webhooks ?? []
+  if (webhooks.length === 0) return []
+  const [rows, replaysOf] = await Promise.all([
+    readEndpointRows(db, query, webhooks),
+    readReplays(db, query, { endpointIds: webhooks.map(({ id }) => id), partitions }),
+  ])
+  const byId = new Map(rows.map((row) => [row.endpointId, row]))
+  return webhooks.flatMap((webhook) => {
+    const row = byId.get(webhook.id)
+    return row ? [endpointOf(webhook, row, { partitions, replays: replaysOf.get(webhook.id) ?? [] })] : []
+  })
+}
+
+function readEndpointRows(
+  db: Db,
+  { organization, project }: EndpointsQuery,
+  webhooks: readonly Webhook[],
+): Promise<readonly EndpointRow[]> {
+  const isOwn = (alias: string) =>
+    sql`(${raw(alias)}.organization, ${raw(alias)}.project, ${raw(alias)}.endpoint_id) = (${organization}, ${project}, asked.endpoint_id)`
+  const count = (status: DeliveryStatus) => sql`
+    SELECT count(*)::int FROM (
+      SELECT FROM deliveries AS d WHERE ${isOwn('d')} AND d.status = ${status} LIMIT ${MAX_COUNTED_DELIVERIES}
+    ) AS counted`
+  return db.$queryRaw<EndpointRow[]>(sql`
+    SELECT asked.endpoint_id AS "endpointId", health.disabled_at AS "disabledAt", health.because,
+      health.failing_since AS "failingSince", health.delivered_at AS "deliveredAt",
+      place.live AS "livePartitions", place.behind, (${count('pending')}) AS pending, (${count('failed')}) AS failed,
+      (${oldestPending(isOwn('d'))}) AS "oldestPendingAt"
+    FROM unnest(${webhooks.map(({ id }) => id)}::text[], ${webhooks.map(({ addedAt }) => addedAt)}::timestamptz[])
+      AS asked (endpoint_id, added_at)
+    LEFT JOIN endpoints AS health ON ${isOwn('health')} AND health.added_at = asked.added_at
+    CROSS JOIN LATERAL (
+      SELECT count(*) FILTER (WHERE p.is_live)::int AS live,
+        coalesce(sum(greatest(c.next_offset - p.next_offset, 0)) FILTER (WHERE NOT p.is_live), 0)::float8 AS behind
+      FROM positions AS p
+      LEFT JOIN checkpoints AS c
+        ON (c.projection, c.topic, c.partition) = ('webhook-dispatcher', ${TOPICS.formEvents}, p.partition)
+      WHERE ${isOwn('p')} AND p.replay_id = ${LIVE_STREAM}::uuid AND p.added_at = asked.added_at
+    ) AS place`)
+}
+
+/** The record of the pending delivery that was created first. */
+function oldestPending(isOwn: Sql): Sql {
+  return sql`
+    SELECT d.at FROM deliveries AS d WHERE ${isOwn} AND d.status = 'pending'
+    ORDER BY d.created_at, d.delivery_id LIMIT 1`
+}
+
+function endpointOf(
+  { id, url, events, include, enabled, addedAt }: Webhook,
+  row: EndpointRow,
+  { partitions, replays: listed }: { readonly partitions: number; readonly replays: readonly WebhookReplay[] },
+): WebhookEndpoint {
+  const { disabledAt, behind, pending, failed, oldestPendingAt, failingSince, deliveredAt } = row
+  const isDisabled = !enabled || disabledAt !== null
+  const because = enabled ? row.because : DISABLED_BY_FILE
+  return {
+    id,
+    url,
+    ...(events && { events }),
+    include,
+    state: isDisabled ? 'disabled' : row.livePartitions < partitions ? 'catching-up' : 'live',
+    ...(isDisabled && because !== null && { because }),
+    ...(disabledAt && { disabledAt: disabledAt.toISOString() }),
+    addedAt,
+    behind,
+    pending,
+    failed,
+    ...(oldestPendingAt && { oldestPendingAt: oldestPendingAt.toISOString() }),
+    ...(failingSince && { failingSince: failingSince.toISOString() }),
+    ...(deliveredAt && { lastDeliveredAt: deliveredAt.toISOString() }),
+    replays: [...listed],
+  }
+}
+
+interface UnhealthyRow extends EndpointRef {
+  readonly addedAt: Date
+  readonly because: string | null
+  readonly disabledAt: Date | null
+  readonly failingSince: Date | null
+  readonly oldestPendingAt: Date | null
+}
+
+/** Reads the endpoints of all projects that are disabled although the workspace file enables them, or that have failed for minutes. */
+export async function readUnhealthyEndpoints(
+  db: Db,
+  { catalog, now }: { readonly catalog: Pick<CatalogView, 'project'>; readonly now: Date },
+): Promise<UnhealthyEndpoint[]> {
+  const failingBefore = new Date(now.getTime() - FAILING_AFTER_MS)
+  const rows = await db.$queryRaw<UnhealthyRow[]>(sql`
+    SELECT organization, project, endpoint_id AS "endpointId", added_at AS "addedAt", because,
+      disabled_at AS "disabledAt", failing_since AS "failingSince",
+      (${oldestPending(sql`(d.organization, d.project, d.endpoint_id) = (own.organization, own.project, own.endpoint_id)`)})
+        AS "oldestPendingAt"
+    FROM (
+      SELECT * FROM endpoints WHERE disabled_at IS NOT NULL OR failing_since <= ${failingBefore}::timestamptz
+      ORDER BY organization, project, endpoint_id LIMIT ${MAX_UNHEALTHY}
+    ) AS own`)
+  const isKnown = (row: UnhealthyRow): boolean => {
+    const webhook = webhookOf(catalog, row)
+    return webhook?.enabled === true && Date.parse(webhook.addedAt) === row.addedAt.getTime()
+  }
+  return rows
+    .filter(isKnown)
+    .map(({ organization, project, endpointId, because, disabledAt, failingSince, oldestPendingAt }) => ({
+      organization,
+      project,
+      endpointId,
+      ...(because !== null && { because }),
+      ...(disabledAt && { disabledAt: disabledAt.toISOString() }),
+      ...(failingSince && { failingSince: failingSince.toISOString() }),
+      ...(oldestPendingAt && { oldestPendingAt: oldestPendingAt.toISOString() }),
+    }))
+}
