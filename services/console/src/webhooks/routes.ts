@@ -1,5 +1,7 @@
 import {
   DISABLED_IN_FILE,
+  MAX_UNFINISHED_REPLAYS,
+  TOO_MANY_REPLAYS,
   type WebhookDelivery,
   type WebhookDeliveryDetail,
   type WebhookEndpoint,
@@ -33,6 +35,12 @@ const IN_FILE = refuse(
   409,
   'disabled-in-file',
   'The workspace file disables this endpoint. Set enabled: true there, and run nextvisit apply FILE.',
+)
+
+const TOO_MANY = refuse(
+  409,
+  'too-many-replays',
+  `The endpoint has ${MAX_UNFINISHED_REPLAYS} replays that are not complete. Wait until one is.`,
 )
 
 type WebhookRoutesParts = Pick<Dependencies, 'catalog' | 'dispatcher' | 'gateway' | 'projector' | 'logger' | 'nowMs'>
@@ -154,8 +162,10 @@ export function createWebhookRoutes(parts: WebhookRoutesParts) {
     }),
     startWebhookReplay: inProject(async (_, input, session) => {
       const begun = named(await dispatcher.replay(input), NO_ENDPOINT)
-      if (begun.outcome === 'answered') note('webhook replay begun', session, input, begun.answer)
-      return begun
+      if (begun.outcome === 'refused') return begun
+      if (begun.answer === TOO_MANY_REPLAYS) return TOO_MANY
+      note('webhook replay begun', session, input, begun.answer)
+      return answered(begun.answer)
     }),
   })
 }

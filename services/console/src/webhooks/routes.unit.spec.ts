@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import {
   DISABLED_IN_FILE,
+  TOO_MANY_REPLAYS,
   WEBHOOK_EVENTS,
   type WebhookDelivery,
   type WebhookDeliveryDetail,
@@ -124,6 +125,11 @@ describe('an endpoint', () => {
   it('is not enabled if the workspace file disables it, and the answer says so', async () => {
     const { call } = givenRoutes({ dispatcher: { enableEndpoint: async () => answered(DISABLED_IN_FILE) } })
     expect(await call('enableEndpoint', crm)).toBe('disabled-in-file')
+  })
+
+  it('is not replayed while too many replays of it are not complete', async () => {
+    const { call } = givenRoutes({ dispatcher: { replay: async () => answered(TOO_MANY_REPLAYS) } })
+    expect(await call('startWebhookReplay', { ...crm, from: AT })).toBe('too-many-replays')
   })
 })
 
