@@ -4,15 +4,17 @@ import type { Finding } from './api.ts'
 const RUNBOOK = 'webhooks'
 /** Further ones are counted. */
 const MAX_NAMED = 3
-/** A restart of a receiver, and the first retries after it, take less. */
-const LATE_AFTER_MS = 15 * 60_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
+/** A restart of a receiver takes less. */
+const FAILS_AFTER_MS = 10 * MINUTE_MS
+/** The first three retries are over by then. */
+const LAGS_AFTER_MS = HOUR_MS
 
 /**
- * Lists webhook endpoints that are disabled although the workspace file enables them, that fail, or that lag: disabled ones first,
- * then the latest ones. Nothing is lost meanwhile.
+ * Lists webhook endpoints that are disabled although the workspace file enables them, that fail, or that lag: in this order, and
+ * the longest first. Nothing is lost meanwhile.
  */
 export function webhookFindings(endpoints: readonly UnhealthyEndpoint[], nowMs: number): readonly Finding[] {
   const found = endpoints
@@ -37,9 +39,8 @@ interface Problem {
 function problemOf(endpoint: UnhealthyEndpoint, nowMs: number): Problem | undefined {
   const { organization, project, endpointId, disabledAt, because } = endpoint
   const name = `The webhook endpoint ${endpointId} of ${organization}/${project}`
-  const [failingMs, oldestMs] = [endpoint.failingSince, endpoint.oldestPendingAt].map((at) =>
-    at === undefined ? 0 : nowMs - Date.parse(at),
-  ) as [number, number]
+  const msSince = (at: string | undefined): number => (at === undefined ? 0 : nowMs - Date.parse(at))
+  const [failingMs, oldestMs] = [msSince(endpoint.failingSince), msSince(endpoint.oldestPendingAt)]
   const link = { screen: 'webhook' as const, organization, project, endpointId }
   const problem = (severity: Finding['severity'], rank: number, forMs: number, text: string): Problem => ({
     finding: { severity, text, asOf: null, runbook: RUNBOOK, links: [link] },
@@ -47,16 +48,16 @@ function problemOf(endpoint: UnhealthyEndpoint, nowMs: number): Problem | undefi
     forMs,
   })
   if (disabledAt !== undefined) {
-    const forMs = nowMs - Date.parse(disabledAt)
+    const forMs = msSince(disabledAt)
     const cause = because === undefined ? '' : ` ${asSentence(because)}`
     const text = `${name} has been disabled for ${inWords(forMs)}.${cause} Its deliveries wait until an operator enables it; none is lost.`
     return problem('critical', 0, forMs, text)
   }
-  if (failingMs > LATE_AFTER_MS) {
+  if (failingMs > FAILS_AFTER_MS) {
     const text = `${name} has been failing for ${inWords(failingMs)}: no attempt has succeeded. After five days it is disabled.`
     return problem('warning', 1, failingMs, text)
   }
-  if (oldestMs > LATE_AFTER_MS)
+  if (oldestMs > LAGS_AFTER_MS)
     return problem(
       'warning',
       2,

@@ -26,7 +26,7 @@ it('an endpoint is a finding if it is disabled, fails or lags, and critical if i
 })
 
 it('an endpoint that has failed for minutes only is no finding: receivers restart', () => {
-  const recent = endpointOf('crm', { failingSince: ago(0.2), oldestPendingAt: ago(0.2) })
+  const recent = endpointOf('crm', { failingSince: ago(0.1), oldestPendingAt: ago(0.9) })
   expect(webhookFindings([recent], NOW_MS)).toEqual([])
   expect(webhookFindings([{ ...recent, failingSince: ago(0.3) }], NOW_MS)).toMatchObject([
     { text: expect.stringContaining('failing for 18 min') },

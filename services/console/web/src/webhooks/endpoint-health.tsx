@@ -72,12 +72,13 @@ export function EndpointHealth({ endpoint, times }: { readonly endpoint: Endpoin
         {disabledAt !== undefined && (
           <>
             {' '}
-            since <Time at={disabledAt} />
+            since <Time at={disabledAt} />.
           </>
         )}
         {because !== undefined && (
           <>
-            : <WithLinks text={because} />
+            {' '}
+            <WithLinks text={because} />
           </>
         )}
         {state === 'disabled' && <Disabled endpoint={endpoint} />}
