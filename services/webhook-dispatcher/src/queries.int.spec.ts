@@ -282,12 +282,17 @@ describe('the deliveries of an endpoint', () => {
 const unhealthy = () => readUnhealthyEndpoints(db, { catalog, now })
 
 describe('the endpoints that need attention', () => {
-  it('are disabled, or have failed for ten minutes', async () => {
+  it('are disabled, have failed for ten minutes, or have a delivery pending for an hour', async () => {
     await givenHealth({ failingSince: new Date(now.getTime() - 599_000).toISOString() })
     expect(await unhealthy()).toEqual([])
     await givenDelivery(1)
+    await givenDelivery(0, { status: 'failed' })
+    expect(await unhealthy()).toEqual([])
     await db.$executeRaw(sql`UPDATE endpoints SET failing_since = ${at(1)}::timestamptz`)
-    expect(await unhealthy()).toEqual([{ ...CRM, failingSince: at(1), oldestPendingAt: at(0) }])
+    expect(await unhealthy()).toEqual([{ ...CRM, failingSince: at(1), pendingSince: at(1) }])
+    await db.$executeRaw(sql`UPDATE endpoints SET failing_since = NULL`)
+    await givenDelivery(0, { replayId: uuid(9), at: at(-86_400) })
+    expect(await unhealthy()).toEqual([{ ...CRM, pendingSince: at(0) }])
     await db.$executeRaw(
       sql`UPDATE endpoints SET failing_since = NULL, disabled_at = ${at(2)}::timestamptz, because = 'It answered 410.'`,
     )

@@ -16,6 +16,8 @@ import { readReplays } from './replays.ts'
 const MAX_UNHEALTHY = 1_000
 /** Failures of less time may end with the next attempt, ms. */
 const FAILING_AFTER_MS = 10 * 60_000
+/** The first three retries of a delivery are over by then, ms. */
+const LAGGING_AFTER_MS = 60 * 60_000
 const DISABLED_BY_FILE = 'The workspace file disables it.'
 
 interface EndpointRow {
@@ -132,37 +134,44 @@ interface UnhealthyRow extends EndpointRef {
   readonly because: string | null
   readonly disabledAt: Date | null
   readonly failingSince: Date | null
-  readonly oldestPendingAt: Date | null
+  readonly pendingSince: Date | null
 }
 
-/** Reads the endpoints of all projects that are disabled although the workspace file enables them, or that have failed for minutes. */
+/**
+ * Reads the endpoints of all projects that are disabled although the workspace file enables them, that have failed for minutes, or that
+ * have a delivery pending for an hour.
+ */
 export async function readUnhealthyEndpoints(
   db: Db,
   { catalog, now }: { readonly catalog: Pick<CatalogView, 'project'>; readonly now: Date },
 ): Promise<UnhealthyEndpoint[]> {
-  const failingBefore = new Date(now.getTime() - FAILING_AFTER_MS)
+  const before = (ms: number) => new Date(now.getTime() - ms)
   const rows = await db.$queryRaw<UnhealthyRow[]>(sql`
-    SELECT organization, project, endpoint_id AS "endpointId", added_at AS "addedAt", because,
-      disabled_at AS "disabledAt", failing_since AS "failingSince",
-      (${oldestPending(sql`(d.organization, d.project, d.endpoint_id) = (own.organization, own.project, own.endpoint_id)`)})
-        AS "oldestPendingAt"
-    FROM (
-      SELECT * FROM endpoints WHERE disabled_at IS NOT NULL OR failing_since <= ${failingBefore}::timestamptz
-      ORDER BY organization, project, endpoint_id LIMIT ${MAX_UNHEALTHY}
-    ) AS own`)
+    SELECT own.organization, own.project, own.endpoint_id AS "endpointId", own.added_at AS "addedAt", own.because,
+      own.disabled_at AS "disabledAt", own.failing_since AS "failingSince", oldest.created_at AS "pendingSince"
+    FROM endpoints AS own
+    LEFT JOIN LATERAL (
+      SELECT d.created_at FROM deliveries AS d
+      WHERE (d.organization, d.project, d.endpoint_id) = (own.organization, own.project, own.endpoint_id)
+        AND d.status = 'pending'
+      ORDER BY d.created_at, d.delivery_id LIMIT 1
+    ) AS oldest ON true
+    WHERE own.disabled_at IS NOT NULL OR own.failing_since <= ${before(FAILING_AFTER_MS)}::timestamptz
+      OR oldest.created_at <= ${before(LAGGING_AFTER_MS)}::timestamptz
+    ORDER BY own.organization, own.project, own.endpoint_id LIMIT ${MAX_UNHEALTHY}`)
   const isKnown = (row: UnhealthyRow): boolean => {
     const webhook = webhookOf(catalog, row)
     return webhook?.enabled === true && Date.parse(webhook.addedAt) === row.addedAt.getTime()
   }
   return rows
     .filter(isKnown)
-    .map(({ organization, project, endpointId, because, disabledAt, failingSince, oldestPendingAt }) => ({
+    .map(({ organization, project, endpointId, because, disabledAt, failingSince, pendingSince }) => ({
       organization,
       project,
       endpointId,
       ...(because !== null && { because }),
       ...(disabledAt && { disabledAt: disabledAt.toISOString() }),
       ...(failingSince && { failingSince: failingSince.toISOString() }),
-      ...(oldestPendingAt && { oldestPendingAt: oldestPendingAt.toISOString() }),
+      ...(pendingSince && { pendingSince: pendingSince.toISOString() }),
     }))
 }

@@ -23,13 +23,14 @@ const endpointFields = { ...projectFields, endpointId: SlugId }
 const EndpointsQuery = z.object(projectFields)
 export type EndpointsQuery = z.infer<typeof EndpointsQuery>
 
-/** An endpoint of any project that is disabled although the workspace file enables it, or that fails. */
+/** An endpoint of any project that is disabled although the workspace file enables it, that fails, or that lags. */
 const UnhealthyEndpoint = z.object({
   ...endpointFields,
   because: z.string().optional(),
   disabledAt: Instant.optional(),
   failingSince: Instant.optional(),
-  oldestPendingAt: Instant.optional(),
+  /** When its oldest pending delivery was created. The record may be older: a replay reads old ones. */
+  pendingSince: Instant.optional(),
 })
 export type UnhealthyEndpoint = z.infer<typeof UnhealthyEndpoint>
 

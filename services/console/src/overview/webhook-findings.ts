@@ -40,7 +40,7 @@ function problemOf(endpoint: UnhealthyEndpoint, nowMs: number): Problem | undefi
   const { organization, project, endpointId, disabledAt, because } = endpoint
   const name = `The webhook endpoint ${endpointId} of ${organization}/${project}`
   const msSince = (at: string | undefined): number => (at === undefined ? 0 : nowMs - Date.parse(at))
-  const [failingMs, oldestMs] = [msSince(endpoint.failingSince), msSince(endpoint.oldestPendingAt)]
+  const [failingMs, oldestMs] = [msSince(endpoint.failingSince), msSince(endpoint.pendingSince)]
   const link = { screen: 'webhook' as const, organization, project, endpointId }
   const problem = (severity: Finding['severity'], rank: number, forMs: number, text: string): Problem => ({
     finding: { severity, text, asOf: null, runbook: RUNBOOK, links: [link] },

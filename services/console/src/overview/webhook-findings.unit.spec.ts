@@ -12,8 +12,8 @@ const endpointOf = (endpointId: string, health: Partial<UnhealthyEndpoint>): Unh
   ...health,
 })
 const disabled = endpointOf('crm', { disabledAt: ago(5), because: 'it answered 410', failingSince: ago(1) })
-const failing = endpointOf('mail', { failingSince: ago(3), oldestPendingAt: ago(4) })
-const lagging = endpointOf('queue', { oldestPendingAt: ago(72) })
+const failing = endpointOf('mail', { failingSince: ago(3), pendingSince: ago(4) })
+const lagging = endpointOf('queue', { pendingSince: ago(72) })
 
 it('an endpoint is a finding if it is disabled, fails or lags, and critical if it is disabled', () => {
   const findings = webhookFindings([lagging, failing, disabled], NOW_MS)
@@ -26,7 +26,7 @@ it('an endpoint is a finding if it is disabled, fails or lags, and critical if i
 })
 
 it('an endpoint that has failed for minutes only is no finding: receivers restart', () => {
-  const recent = endpointOf('crm', { failingSince: ago(0.1), oldestPendingAt: ago(0.9) })
+  const recent = endpointOf('crm', { failingSince: ago(0.1), pendingSince: ago(0.9) })
   expect(webhookFindings([recent], NOW_MS)).toEqual([])
   expect(webhookFindings([{ ...recent, failingSince: ago(0.3) }], NOW_MS)).toMatchObject([
     { text: expect.stringContaining('failing for 18 min') },

@@ -1,4 +1,5 @@
 import {
+  DeliveryPosition,
   DeliveryStatus,
   Instant,
   projectFields,
@@ -22,8 +23,6 @@ export type EndpointPath = z.infer<typeof EndpointPath>
 
 const DeliveryPath = EndpointPath.extend({ deliveryId: Uuid })
 export type DeliveryPath = z.infer<typeof DeliveryPath>
-
-const MAX_CURSOR_CHARACTERS = 100
 
 /** Members of every answer about endpoints. `at`: time of the answer, by the console's clock. */
 const aboutEndpoints = { at: Instant, isStale: z.boolean() }
@@ -71,7 +70,7 @@ export const webhooksApi = {
     input: EndpointPath.extend({
       status: DeliveryStatus.optional(),
       userId: Uuid.optional(),
-      after: z.string().max(MAX_CURSOR_CHARACTERS).optional(),
+      after: DeliveryPosition.optional(),
     }),
     answer: z.strictObject({ deliveries: z.array(ShownDelivery), next: z.string().nullable(), isStale: z.boolean() }),
   }),
