@@ -10,10 +10,10 @@ const STALE_AFTER_MS = 60_000
 
 type Asked<Value> = { readonly outcome: 'known'; readonly value: Value } | { readonly outcome: 'later' | 'gone' }
 
-/** `later`: a service is down, or behind. `gone`: the user is erased. */
+/** `later`: a service is down, or behind. `gone`: the user is erased. `changed`: the row is another one now, or deleted. */
 export type CaptureOutcome =
   | { readonly outcome: 'captured'; readonly body: string }
-  | { readonly outcome: 'later' | 'gone' }
+  | { readonly outcome: 'later' | 'gone' | 'changed' }
 
 export interface CaptureParts {
   readonly db: Db
@@ -62,12 +62,12 @@ export function createCapture({ db, users, answers, now }: CaptureParts) {
     return row?.body
   }
 
-  /** Completes all deliveries of the record. If another process was faster, or an erasure, the next turn tells. */
+  /** Completes all deliveries of the record. Its delivery in another stream may have been faster, or an erasure. */
   async function write(turn: Turn, { deliveryId, webhookId }: PendingDelivery, body: string): Promise<CaptureOutcome> {
     const written = await db.$queryRaw<{ readonly deliveryId: string }[]>(sql`
       UPDATE deliveries SET body = ${body}, capture = '{}'
       WHERE ${ofRecord(turn, webhookId)} AND capture <> '{}' RETURNING delivery_id AS "deliveryId"`)
-    return written.some((row) => row.deliveryId === deliveryId) ? { outcome: 'captured', body } : { outcome: 'later' }
+    return written.some((row) => row.deliveryId === deliveryId) ? { outcome: 'captured', body } : { outcome: 'changed' }
   }
 
   async function askTraits(

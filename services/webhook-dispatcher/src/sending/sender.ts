@@ -160,6 +160,7 @@ export function createSender(parts: SenderParts) {
       delivery.capture.length > 0
         ? await capture.complete(turn, delivery)
         : ({ outcome: 'captured', body: delivery.body } as const)
+    if (completed.outcome === 'changed') return release(lane, turn)
     if (completed.outcome === 'gone') return writer.add({ turn, gone: delivery.deliveryId })
     if (completed.outcome !== 'captured') return writer.add({ turn, nextAt: later(CAPTURE_AGAIN_AFTER_MS) })
     const { body } = completed
