@@ -1,11 +1,14 @@
 import path from 'node:path'
 import { catchUp, defineConsumer, type HandlerParts, READ_BARRIER_WITHIN_MS, staleUnless } from '@nextvisit/consumer'
+import { DISABLED_IN_FILE, DONE } from '@nextvisit/contracts'
 import { BEHIND, type CallContext, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
+import { enableEndpoint, testEndpoint } from './endpoint-commands.ts'
 import { createProjection } from './projection.ts'
 import { readEndpoints, readUnhealthyEndpoints, webhookOf } from './queries.ts'
 import { readDeliveries, readDelivery } from './read-deliveries.ts'
 import { beginReplay } from './replays.ts'
+import { retryDelivery, retryFailed } from './retry-deliveries.ts'
 
 /** Writes a delivery for each record that an endpoint of webhooks wants, and sends it (decision 20). */
 export const webhookDispatcher = defineConsumer({
@@ -49,10 +52,24 @@ export const webhookDispatcher = defineConsumer({
       if (!webhookOf(catalog, command)) return NOT_FOUND
       return beginReplay(db, command, { partitions: await countKeyPartitions(), now: now() })
     },
-    retryDelivery: async () => BEHIND,
-    retryFailed: async () => BEHIND,
-    testEndpoint: async () => BEHIND,
-    enableEndpoint: async () => BEHIND,
+    retryDelivery: async (query, { db, catalog, now }) => {
+      if (!webhookOf(catalog, query) || !(await retryDelivery(db, query, now()))) return NOT_FOUND
+      return { deliveryId: query.deliveryId }
+    },
+    retryFailed: async (command, { db, catalog, now, signal }) => {
+      if (!webhookOf(catalog, command)) return NOT_FOUND
+      return { retried: await retryFailed(db, command, { now: now(), signal }) }
+    },
+    testEndpoint: async (endpoint, { db, catalog, now }) => {
+      return webhookOf(catalog, endpoint) ? { deliveryId: await testEndpoint(db, endpoint, now()) } : NOT_FOUND
+    },
+    enableEndpoint: async (endpoint, { db, catalog, now }) => {
+      const webhook = webhookOf(catalog, endpoint)
+      if (!webhook) return NOT_FOUND
+      if (!webhook.enabled) return DISABLED_IN_FILE
+      await enableEndpoint(db, { ...endpoint, addedAt: webhook.addedAt }, now())
+      return DONE
+    },
     listen: async () => BEHIND,
   },
 })

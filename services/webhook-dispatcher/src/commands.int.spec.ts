@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from '@nextvisit/database'
+import { describe, expect, it } from 'vitest'
+import { ADDED_AT, givenSenders, newSecret, PROJECT } from '../test/given-sender.ts'
+import { type Received, startReceiver } from '../test/start-receiver.ts'
+import { Webhook } from 'standardwebhooks'
+import { enableEndpoint, testEndpoint } from './endpoint-commands.ts'
+import { retryDelivery, retryFailed } from './retry-deliveries.ts'
+
+const given = givenSenders()
+const PATIENT = { timeout: 20_000 }
+const DAY_MS = 86_400_000
+const CRM = { ...PROJECT, endpointId: 'crm' }
+const always = { now: new Date(), signal: new AbortController().signal }
+
+const statuses = async () => (await given.readDeliveries()).map(({ status }) => status)
+const retryOne = (deliveryId: string | undefined) =>
+  retryDelivery(given.db(), { ...CRM, deliveryId: deliveryId ?? '' }, new Date())
+
+const at = (hour: number) => `2026-11-02T${hour}:00:00.000Z`
+const orderOf = (all: readonly { readonly userId: string; readonly webhookId: string }[], user = '') =>
+  all.filter(({ userId }) => userId === user).map(({ webhookId }) => webhookId)
+
+function idOf({ headers }: Received): string {
+  return String(headers['webhook-id'])
+}
+
+describe('a retry', { timeout: 60_000 }, () => {
+  it.each(['failed', 'delivered'] as const)('sends a %s delivery again, with the same id and body', async (status) => {
+    const { url, received } = await startReceiver()
+    given.setWebhooks({ id: 'crm', url })
+    const webhookId = randomUUID()
+    const [deliveryId] = await given.givenDeliveries([{ webhookId, status, round: 10 }])
+    await given.startSender()
+    expect(await retryOne(deliveryId)).toBe(true)
+    await expect.poll(() => received.length, PATIENT).toBe(1)
+    await expect.poll(statuses, PATIENT).toEqual(['delivered'])
+    expect(received.map(idOf)).toEqual([webhookId])
+    expect((await given.readDeliveries())[0]).toMatchObject({ body: received[0]?.body, round: 1 })
+  })
+
+  it('sends a pending delivery now, and does not pass earlier ones of its user', async () => {
+    const { url, received, answerWith } = await startReceiver({
+      answer: (_, response) => response.writeHead(500).end(),
+    })
+    given.setWebhooks({ id: 'crm', url })
+    const userId = randomUUID()
+    const [first, second] = [randomUUID(), randomUUID()]
+    const [, later] = await given.givenDeliveries([
+      { userId, webhookId: first },
+      { userId, webhookId: second },
+    ])
+    await given.startSender({ retryDelaysMs: [DAY_MS] })
+    await expect.poll(given.readAttempts, PATIENT).toHaveLength(1)
+    answerWith((_, response) => response.end())
+    expect(await retryOne(later)).toBe(true)
+    await expect.poll(statuses, PATIENT).toEqual(['delivered', 'delivered'])
+    expect(received.map(idOf)).toEqual([first, first, second])
+  })
+
+  it('begins a new round of attempts', async () => {
+    const { url, received } = await startReceiver({ answer: (_, response) => response.writeHead(500).end() })
+    given.setWebhooks({ id: 'crm', url })
+    const [deliveryId] = await given.givenDeliveries([{}])
+    await given.startSender({ retryDelaysMs: [1] })
+    await expect.poll(statuses, PATIENT).toEqual(['failed'])
+    await retryOne(deliveryId)
+    await expect
+      .poll(async () => (await given.readDeliveries())[0], PATIENT)
+      .toMatchObject({ status: 'failed', attempts: 4 })
+    expect(received).toHaveLength(4)
+    expect((await given.readAttempts()).map(({ number }) => number)).toEqual([1, 2, 3, 4])
+  })
+
+  it('finds no delivery of another endpoint or project, nor an erased one', async () => {
+    const [deliveryId = ''] = await given.givenDeliveries([{ status: 'failed' }])
+    const of = (own: object) => retryDelivery(given.db(), { ...CRM, deliveryId, ...own }, new Date())
+    expect(await of({ endpointId: 'other' })).toBe(false)
+    expect(await of({ project: 'other' })).toBe(false)
+    expect(await of({ deliveryId: randomUUID() })).toBe(false)
+    expect(await statuses()).toEqual(['failed'])
+  })
+
+  it('takes the failed deliveries of a time, however many, in the order of each user', async () => {
+    const { url, received } = await startReceiver()
+    given.setWebhooks({ id: 'crm', url })
+    const users = Array.from({ length: 20 }, () => randomUUID())
+    const wanted = Array.from({ length: 2_400 }, (_, nth) => ({
+      userId: users[nth % 20] ?? '',
+      webhookId: randomUUID(),
+      status: 'failed' as const,
+      at: at(nth % 2 === 0 ? 10 : 11),
+    }))
+    await given.givenDeliveries(wanted)
+    await given.givenDeliveries([
+      { status: 'failed', at: at(12) },
+      { status: 'failed', at: '2026-11-02T09:59:59.999Z' },
+      { status: 'delivered', at: at(10) },
+      { status: 'failed', at: at(10), endpointId: 'other' },
+      { status: 'failed', at: at(10), type: 'webhook.test' },
+    ])
+    expect(await retryFailed(given.db(), { ...CRM, from: at(10), to: at(12) }, always)).toBe(2_400)
+    expect(await retryFailed(given.db(), { ...CRM, from: at(10), to: at(12) }, always)).toBe(0)
+    await given.startSender()
+    await expect.poll(() => received.length, PATIENT).toBe(2_400)
+    const sent = received.map((one) => ({ userId: JSON.parse(one.body).data.userId as string, webhookId: idOf(one) }))
+    for (const user of users) expect(orderOf(sent, user)).toEqual(orderOf(wanted, user))
+  })
+
+  it('and the end of a turn wait for each other', async () => {
+    const { url } = await startReceiver()
+    given.setWebhooks({ id: 'crm', url })
+    const userId = randomUUID()
+    const ids = await given.givenDeliveries(Array.from({ length: 20 }, () => ({ userId, status: 'failed' as const })))
+    await given.startSender()
+    // Each retry races with the result of the one before.
+    for (const deliveryId of ids) await retryOne(deliveryId)
+    await expect.poll(async () => new Set(await statuses()), PATIENT).toEqual(new Set(['delivered']))
+    await expect.poll(given.readTurns, PATIENT).toEqual([])
+  })
+})
+
+describe('a test of an endpoint', { timeout: 60_000 }, () => {
+  it('is one signed request, also if the endpoint is disabled and others wait', async () => {
+    const secret = newSecret()
+    const { url, received, answerWith } = await startReceiver()
+    given.setWebhooks({ id: 'crm', url, secret, enabled: false })
+    await given.givenDeliveries([{}])
+    await given.startSender()
+    const deliveryId = await testEndpoint(given.db(), CRM, new Date())
+    await expect.poll(statuses, PATIENT).toEqual(['delivered', 'pending'])
+    const [{ headers, body } = { headers: {}, body: '' }] = received
+    expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({
+      type: 'webhook.test',
+      data: CRM,
+    })
+    expect(await given.readAttempts()).toMatchObject([{ deliveryId, outcome: 'delivered' }])
+
+    answerWith((_, response) => response.writeHead(410).end())
+    await testEndpoint(given.db(), CRM, new Date())
+    await expect.poll(async () => (await statuses()).toSorted(), PATIENT).toEqual(['delivered', 'failed', 'pending'])
+    expect(received).toHaveLength(2)
+    // A test says nothing about the health of the endpoint.
+    expect(await given.readHealth()).toBeUndefined()
+  })
+
+  it('comes before the deliveries that wait', async () => {
+    const { url, received } = await startReceiver({
+      answer: (_, response) => void setTimeout(() => response.end(), 20),
+    })
+    given.setWebhooks({ id: 'crm', url })
+    await given.givenDeliveries(Array.from({ length: 2_000 }, () => ({})))
+    await given.startSender()
+    await expect.poll(() => received.length, PATIENT).toBeGreaterThan(0)
+    const deliveryId = await testEndpoint(given.db(), CRM, new Date())
+    await expect.poll(() => received.some((one) => idOf(one) === deliveryId), PATIENT).toBe(true)
+    expect(received.length).toBeLessThan(1_000)
+  })
+})
+
+describe('enabling an endpoint', { timeout: 60_000 }, () => {
+  it('sends at once what waits since a 410', async () => {
+    const { url, received, answerWith } = await startReceiver({
+      answer: (_, response) => response.writeHead(500).end(),
+    })
+    given.setWebhooks({ id: 'crm', url })
+    await given.givenDeliveries([{}])
+    await given.startSender({ retryDelaysMs: [DAY_MS] })
+    await expect.poll(given.readAttempts, PATIENT).toHaveLength(1)
+    answerWith((_, response) => response.writeHead(410).end())
+    await given.givenDeliveries([{}])
+    await expect.poll(given.readHealth, PATIENT).toMatchObject({ disabledAt: expect.any(Date) })
+
+    answerWith((_, response) => response.end())
+    await enableEndpoint(given.db(), { ...CRM, addedAt: ADDED_AT }, new Date())
+    await expect.poll(statuses, PATIENT).toEqual(['delivered', 'delivered'])
+    expect(received).toHaveLength(4)
+    expect(await given.readHealth()).toMatchObject({ disabledAt: null, because: null, failingSince: null })
+  })
+
+  it('has no effect on one that is enabled', async () => {
+    const { url } = await startReceiver({ answer: (_, response) => response.writeHead(500).end() })
+    given.setWebhooks({ id: 'crm', url })
+    await given.givenDeliveries([{}])
+    await given.startSender({ retryDelaysMs: [DAY_MS] })
+    await expect.poll(given.readHealth, PATIENT).toMatchObject({ failingSince: expect.any(Date) })
+    const [before] = await given.readTurns()
+    await enableEndpoint(given.db(), { ...CRM, addedAt: ADDED_AT }, new Date())
+    expect(await given.readTurns()).toEqual([before])
+    expect(await given.readHealth()).toMatchObject({ failingSince: expect.any(Date) })
+  })
+
+  it('needs a row of this endpoint, not of one with the same id before', async () => {
+    await given.db().$executeRaw(sql`
+      INSERT INTO endpoints (organization, project, endpoint_id, added_at, disabled_at) VALUES ('acme', 'shop', 'crm', now(), now())`)
+    await enableEndpoint(given.db(), { ...CRM, addedAt: ADDED_AT }, new Date())
+    expect(await given.readHealth()).toMatchObject({ disabledAt: expect.any(Date) })
+  })
+})

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import type { EndpointRef } from '@nextvisit/catalog'
+import type { Webhook, WebhookPayload } from '@nextvisit/contracts'
+import { type Db, sql } from '@nextvisit/database'
+import { LIVE_STREAM } from '@nextvisit/domain'
+import { TEST_DUE_AT } from './sending/due-turns.ts'
+
+/** Its owner sends tests. Each topic has it. */
+const PARTITION_OF_TESTS = 0
+/** Bounds the locks of a statement. */
+const TURNS_AT_ONCE = 5_000
+
+/**
+ * Writes a delivery of the type `webhook.test`, which is attempted once, also if the endpoint is disabled. Each is of a user of its own, so
+ * that none waits for another. Returns its id.
+ */
+export async function testEndpoint(db: Db, endpoint: EndpointRef, now: Date): Promise<string> {
+  const { organization, project, endpointId } = endpoint
+  const id = randomUUID()
+  const timestamp = now.toISOString()
+  const data = { organization, project, endpointId }
+  const body = JSON.stringify({ type: 'webhook.test', timestamp, data } satisfies WebhookPayload<'webhook.test'>)
+  await db.$executeRaw(sql`
+    WITH test AS (
+      INSERT INTO deliveries (delivery_id, organization, project, endpoint_id, replay_id, partition, source_offset, user_id,
+        webhook_id, type, at, body, capture, status, attempts, round, created_at)
+      VALUES (${id}::uuid, ${organization}, ${project}, ${endpointId}, ${LIVE_STREAM}::uuid, ${PARTITION_OF_TESTS}, 0,
+        ${id}::uuid, ${id}::uuid, 'webhook.test', ${timestamp}::timestamptz, ${body}, '{}', 'pending', 0, 0,
+        ${timestamp}::timestamptz)
+    )
+    INSERT INTO turns (organization, project, endpoint_id, replay_id, user_id, partition, next_at)
+    VALUES (${organization}, ${project}, ${endpointId}, ${LIVE_STREAM}::uuid, ${id}::uuid, ${PARTITION_OF_TESTS},
+      ${TEST_DUE_AT}::timestamptz)`)
+  return id
+}
+
+/** Enables an endpoint that a 410 or five days of failures have disabled. Its deliveries are due at once. */
+export async function enableEndpoint(
+  db: Db,
+  { organization, project, endpointId, addedAt }: EndpointRef & Pick<Webhook, 'addedAt'>,
+  now: Date,
+): Promise<void> {
+  const enabled = await db.$executeRaw(sql`
+    UPDATE endpoints SET disabled_at = NULL, because = NULL, failing_since = NULL
+    WHERE (organization, project, endpoint_id) = (${organization}, ${project}, ${endpointId})
+      AND added_at = ${addedAt}::timestamptz AND disabled_at IS NOT NULL`)
+  for (let moved = enabled === 0 ? 0 : TURNS_AT_ONCE; moved === TURNS_AT_ONCE; ) {
+    moved = await db.$executeRaw(sql`
+      WITH late AS MATERIALIZED (
+        SELECT organization, project, endpoint_id, replay_id, user_id FROM turns
+        WHERE (organization, project, endpoint_id) = (${organization}, ${project}, ${endpointId})
+          AND next_at > ${now}::timestamptz
+        LIMIT ${TURNS_AT_ONCE} FOR UPDATE SKIP LOCKED
+      )
+      UPDATE turns SET next_at = ${now}::timestamptz FROM late
+      WHERE (turns.organization, turns.project, turns.endpoint_id, turns.replay_id, turns.user_id)
+        = (late.organization, late.project, late.endpoint_id, late.replay_id, late.user_id)`)
+  }
+}
