@@ -15,6 +15,7 @@ export const Erasure = [
     suppress: 'boolean',
     completedAt: 'timestamptz?',
     receipt: 'text?',
+    keysOnly: 'boolean',
   } satisfies ColumnsOf<prisma.Erasure>,
   ['erasureId'],
 ] as const

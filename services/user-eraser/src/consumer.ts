@@ -26,7 +26,12 @@ export const userEraser = defineConsumer({
 
   // Requests and completions are in the log. The work between them is not.
   tables: {
-    erasures: 'fold',
+    erasures: {
+      carriedColumn: { column: 'keys_only', when: 'own.keys_only <> theirs.keys_only' },
+      notCompared: {
+        keys_only: 'the work between a request and its completion is not in the log. The live value is kept.',
+      },
+    },
     erasure_users: 'fold',
     erasure_facts: 'carried',
     erasure_stores: 'carried',

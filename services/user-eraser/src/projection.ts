@@ -79,7 +79,8 @@ function evolveRequested(
   draft.known.add(erasureId)
   const userIds = new Set(fact.userIds)
   const place = { organization, project }
-  draft.requested.push({ ...place, erasureId, requestedAt: received, users: userIds.size, unknown, suppress })
+  const requested = { ...place, erasureId, requestedAt: received, users: userIds.size, unknown, suppress }
+  draft.requested.push({ ...requested, keysOnly: false })
   for (const userId of userIds) {
     const untilMs = keysUntilMsOf(fencedFromMs(fact), draft.keysUntilMs.get(userId))
     draft.keysUntilMs.set(userId, untilMs)

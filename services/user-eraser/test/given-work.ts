@@ -46,7 +46,15 @@ export async function givenErasures({ segmentMs = 60_000 }: { readonly segmentMs
     const keysUntil = new Date(keysUntilMs || requestedAt.getTime() + 60_000).toISOString()
     await db.executeAll([
       ...erasures.insertMissing([
-        { ...PROJECT, erasureId, requestedAt: requestedAt.toISOString(), users: 1, unknown: 0, suppress: false },
+        {
+          ...PROJECT,
+          erasureId,
+          requestedAt: requestedAt.toISOString(),
+          users: 1,
+          unknown: 0,
+          suppress: false,
+          keysOnly: false,
+        },
       ]),
       ...erasureUsers.insertMissing([{ ...PROJECT, userId, erasureId, keysUntil }]),
       ...erasureFacts.upsert([{ erasureId, userId, partition: 0, offset: 7n }]),
@@ -72,6 +80,7 @@ export async function givenErasures({ segmentMs = 60_000 }: { readonly segmentMs
           users: 1,
           unknown: 0,
           suppress: false,
+          keysOnly: false,
         })),
       ),
       ...erasureUsers.insertMissing(own.map((row) => ({ ...row, keysUntil: requestedAt }))),
@@ -82,8 +91,10 @@ export async function givenErasures({ segmentMs = 60_000 }: { readonly segmentMs
   /** Finishes the store by hand, which needs more time otherwise. */
   const finishStore = (erasureId: string, store: ErasureStoreName): Promise<number> =>
     db.$executeRaw(sql`
-      INSERT INTO erasure_stores VALUES (${erasureId}::uuid, ${store}, 0, now())
-      ON CONFLICT (erasure_id, store) DO UPDATE SET finished_at = now()`)
+      WITH noted AS (
+        INSERT INTO erasure_stores VALUES (${erasureId}::uuid, ${store}, 0, now())
+        ON CONFLICT (erasure_id, store) DO UPDATE SET finished_at = now() RETURNING erasure_id
+      ) UPDATE erasures SET keys_only = false FROM noted WHERE erasures.erasure_id = noted.erasure_id`)
   /** Returns the status of each store, or the reason why it is incomplete. */
   const readStores = async (erasureId: string): Promise<Readonly<Record<string, string>>> => {
     const answer = await readErasure(db, { ...PROJECT, erasureId }, new Date())

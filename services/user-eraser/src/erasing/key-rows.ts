@@ -1,8 +1,8 @@
-import { SEGMENTS_A_KEY_RETENTION } from '@nextvisit/contracts'
+import { ERASURE_STORES, SEGMENTS_A_KEY_RETENTION } from '@nextvisit/contracts'
 import type { CommitDb, Db, Sql } from '@nextvisit/database'
 import { sql } from '@nextvisit/database'
 import type { KeySettings } from './key-settings.ts'
-import { OPEN_RECORDS } from './running-erasures.ts'
+import { haveFinished, IS_ACTIVE, OPEN_RECORDS } from './running-erasures.ts'
 
 /** Users whose keys must leave a partition of the topic of keys. */
 export interface WatchedUsers {
@@ -19,6 +19,8 @@ export interface PendingKeys {
   readonly isPublished: boolean
   /** The consumers that open records have finished, so no fold needs the keys. */
   readonly isFolded: boolean
+  /** All other stores have finished. */
+  readonly isLast: boolean
 }
 
 /** Ids of running erasures. */
@@ -31,15 +33,36 @@ export interface DueErasures {
 
 const LATE_AFTER_MS = 60_000
 
+/** The stores that finish before the keys. */
+const OTHERS = ERASURE_STORES.filter((store) => store !== 'user-keys')
+
+/** Reads the running erasures without those of {@link readKeysOnly}. */
 export function readPendingKeys(db: Db): Promise<readonly PendingKeys[]> {
   return db.$queryRaw<PendingKeys[]>(sql`
     SELECT own.erasure_id AS "erasureId", own.requested_at AS "requestedAt",
-      'user-events' = ANY(noted.finished) AS "isPublished", noted.finished @> ${[...OPEN_RECORDS]}::text[] AS "isFolded"
+      'user-events' = ANY(noted.finished) AS "isPublished", noted.finished @> ${[...OPEN_RECORDS]}::text[] AS "isFolded",
+      noted.finished @> ${OTHERS}::text[] AS "isLast"
     FROM erasures AS own CROSS JOIN LATERAL (
       SELECT coalesce(array_agg(store) FILTER (WHERE finished_at IS NOT NULL), '{}') AS finished
       FROM erasure_stores WHERE erasure_stores.erasure_id = own.erasure_id
     ) AS noted
-    WHERE own.completed_at IS NULL AND NOT 'user-keys' = ANY(noted.finished)`)
+    WHERE ${IS_ACTIVE} AND NOT 'user-keys' = ANY(noted.finished)`)
+}
+
+/** Reads the ids of the erasures that wait for their keys alone, after a first search. They are many if the retention is long. */
+export async function readKeysOnly(db: Db): Promise<readonly string[]> {
+  const rows = await db.$queryRaw<{ erasureId: string }[]>(
+    sql`SELECT erasure_id AS "erasureId" FROM erasures WHERE completed_at IS NULL AND keys_only`,
+  )
+  return rows.map(({ erasureId }) => erasureId)
+}
+
+/** Notes that these erasures wait for their keys alone, and that a search has found the keys. */
+export async function noteKeysOnly(db: Db, erasureIds: readonly string[]): Promise<void> {
+  if (erasureIds.length === 0) return
+  await db.$executeRaw(sql`
+    UPDATE erasures AS own SET keys_only = true
+    WHERE own.erasure_id = ANY(${[...erasureIds]}::uuid[]) AND NOT ${haveFinished('user-keys')}`)
 }
 
 /**
@@ -131,7 +154,8 @@ interface Searched {
 
 /**
  * Notes the number of keys of these erasures, which were searched for in the whole topic, and finishes those whose keys are
- * gone for as long as Kafka keeps the files of compacted segments. It finishes none with an uncovered key.
+ * gone for as long as Kafka keeps the files of compacted segments. It finishes none with an uncovered key. Rounds read a finished one
+ * again, for its receipt.
  */
 export async function finishKeys(
   db: Db,
@@ -144,6 +168,7 @@ export async function finishKeys(
   const goneBefore = new Date(at.getTime() - deleteFilesAfterMs).toISOString()
   const dueAfterMs = SEGMENTS_A_KEY_RETENTION * segmentMs + LATE_AFTER_MS
   await db.$executeRaw(sql`
+    WITH noted AS (
     INSERT INTO erasure_stores AS known (erasure_id, store, rows, finished_at, because, due_at)
     SELECT own.erasure_id, 'user-keys', found.keys,
       CASE WHEN NOT found.is_left AND NOT open.is_uncovered THEN ${instant}::timestamptz END,
@@ -164,7 +189,11 @@ export async function finishKeys(
       SET rows = excluded.rows, finished_at = excluded.finished_at, due_at = excluded.due_at, because = excluded.because
       WHERE known.finished_at IS NULL AND (
         known.rows <> excluded.rows OR excluded.finished_at IS NOT NULL OR known.due_at IS NULL
-        OR known.because IS DISTINCT FROM excluded.because)`)
+        OR known.because IS DISTINCT FROM excluded.because)
+    RETURNING erasure_id, finished_at
+    )
+    UPDATE erasures SET keys_only = false
+    WHERE keys_only AND erasure_id IN (SELECT erasure_id FROM noted WHERE finished_at IS NOT NULL)`)
 }
 
 const UNCOVERED =

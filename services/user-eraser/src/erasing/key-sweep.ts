@@ -7,7 +7,9 @@ import {
   finishKeys,
   noteDestroyedKeys,
   noteFailure,
+  noteKeysOnly,
   type PendingKeys,
+  readKeysOnly,
   readPendingKeys,
   readWatchedUsers,
   type WatchedUsers,
@@ -20,6 +22,8 @@ export interface KeySweepParts
   extends Pick<WorkParts, 'db' | 'connection' | 'logAdmin' | 'publisher' | 'logger' | 'now'> {
   /** Default: `user-keys`. */
   readonly topic?: string | undefined
+  /** While some erasures run. Default: {@link SCAN_AT_LEAST_EVERY_MS}. */
+  readonly scanAtLeastEveryMs?: number
 }
 
 const SCAN_AT_LEAST_EVERY_MS = 300_000
@@ -34,6 +38,7 @@ const SCAN_SHARE = 1 / 20
  */
 export function createKeySweep(parts: KeySweepParts) {
   const { db, logAdmin, publisher, topic = USER_KEYS_TOPIC, now } = parts
+  const { scanAtLeastEveryMs = SCAN_AT_LEAST_EVERY_MS } = parts
   const ending = new AbortController()
   const { signal } = ending
   const readSettings = readKeySettings(logAdmin, topic)
@@ -46,6 +51,8 @@ export function createKeySweep(parts: KeySweepParts) {
   const uncovered = new Map<number, readonly string[]>()
   /** An instant of `performance.now()`, like `finishUntilMs`. */
   let mayScanAtMs = 0
+  /** While some erasures run: an earlier owner may have searched for keys after the first search of this one. */
+  let mustScanAtMs = Infinity
   let finishUntilMs = 0
   let isFirst = true
   let hasFailed = false
@@ -53,13 +60,17 @@ export function createKeySweep(parts: KeySweepParts) {
   /** Asks neither Postgres nor Kafka while nothing is due. */
   async function run({ areSomeRunning }: { readonly areSomeRunning: boolean }): Promise<void> {
     const pending = areSomeRunning ? await readPendingKeys(db) : []
+    if (!areSomeRunning) mustScanAtMs = Infinity
+    else if (mustScanAtMs === Infinity) mustScanAtMs = performance.now() + scanAtLeastEveryMs
     try {
       await sweep(pending)
       hasFailed = false
     } catch (error) {
+      if (signal.aborted) throw error
+      // Of erasures that wait for their keys alone, once.
+      const others = hasFailed ? [] : await readKeysOnly(db)
       hasFailed = true
-      const erasureIds = pending.map(({ erasureId }) => erasureId)
-      if (!signal.aborted) await noteFailure(db, erasureIds, reasonOf(error, topic))
+      await noteFailure(db, [...pending.map(({ erasureId }) => erasureId), ...others], reasonOf(error, topic))
       throw error
     }
   }
@@ -76,10 +87,13 @@ export function createKeySweep(parts: KeySweepParts) {
         mayFinish = true
       }
     }
-    const erasureIds = erasures.due.filter((erasureId) => scanned.has(erasureId))
-    if (!mayFinish || erasureIds.length === 0) return
-    const searched = { erasureIds, uncovered: [...uncovered.values()].flat() }
-    await finishKeys(db, searched, await readSettings(), now())
+    if (mayFinish) {
+      const erasureIds = [...erasures.due, ...(await readKeysOnly(db))].filter((id) => scanned.has(id))
+      const searched = { erasureIds, uncovered: [...uncovered.values()].flat() }
+      await finishKeys(db, searched, await readSettings(), now())
+    }
+    const last = pending.flatMap(({ erasureId, isLast }) => (isLast && scanned.has(erasureId) ? erasureId : []))
+    await noteKeysOnly(db, last)
   }
 
   /**
@@ -98,7 +112,8 @@ export function createKeySweep(parts: KeySweepParts) {
   function isScanDue({ due }: DueErasures): boolean {
     if (performance.now() < mayScanAtMs) return false
     const isNew = due.some((erasureId) => !scanned.has(erasureId))
-    return isFirst || isNew || [...scanAt.values()].some((atMs) => atMs <= performance.now())
+    const isOverdue = performance.now() >= mustScanAtMs
+    return isFirst || isNew || isOverdue || [...scanAt.values()].some((atMs) => atMs <= performance.now())
   }
 
   async function scanDue(
@@ -107,7 +122,8 @@ export function createKeySweep(parts: KeySweepParts) {
     settings: KeySettings,
   ): Promise<void> {
     const beganAtMs = performance.now()
-    const watched = await readWatchedUsers(db, erasures)
+    const due = [...erasures.due, ...(await readKeysOnly(db))]
+    const watched = await readWatchedUsers(db, { due, waiting: erasures.waiting })
     for (const partition of [...scanAt.keys(), ...uncovered.keys()]) {
       if (watched.has(partition)) continue
       scanAt.delete(partition)
@@ -122,7 +138,8 @@ export function createKeySweep(parts: KeySweepParts) {
     }
     const pauseMs = Math.min((performance.now() - beganAtMs) / SCAN_SHARE, settings.segmentMs / 10)
     mayScanAtMs = performance.now() + pauseMs
-    scanned = new Set(erasures.due)
+    mustScanAtMs = Infinity
+    scanned = new Set(due)
     isFirst = false
   }
 

@@ -30,6 +30,9 @@ export async function hasRunningErasures(db: Db): Promise<boolean> {
   return row !== undefined
 }
 
+/** A condition on the erasure `own`: a round has work for it. The others wait for Kafka, which deletes their keys. */
+export const IS_ACTIVE = sql`own.completed_at IS NULL AND NOT own.keys_only`
+
 /** A condition on the erasure `own`: these stores have finished. */
 export function haveFinished(...stores: readonly ErasureStoreName[]): Sql {
   const each = stores.map(
@@ -127,7 +130,7 @@ export function isNews(noted: PendingErasure | undefined, { rows, isFinished, be
 export async function noteFacts(db: Db, at: Date): Promise<void> {
   await db.$executeRaw(sql`
     WITH own AS MATERIALIZED (
-      SELECT erasure_id, users FROM erasures AS own WHERE completed_at IS NULL AND NOT ${haveFinished('user-events')}
+      SELECT erasure_id, users FROM erasures AS own WHERE ${IS_ACTIVE} AND NOT ${haveFinished('user-events')}
     )
     INSERT INTO erasure_stores AS known (erasure_id, store, rows, finished_at)
     SELECT own.erasure_id, 'user-events', own.users, ${at.toISOString()}::timestamptz

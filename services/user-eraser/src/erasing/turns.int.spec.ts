@@ -68,6 +68,7 @@ describe('the turns of organizations', { timeout: 120_000 }, () => {
       requestedAt,
       unknown: 0,
       suppress: false,
+      keysOnly: false,
     }))
     await db.executeAll(erasures.insertMissing(rows))
     const turns = createTurns()
@@ -133,7 +134,7 @@ describe('a round of erasures', { timeout: 120_000 }, () => {
     const { db } = await givenErasures()
     const requestedAt = new Date().toISOString()
     const ids = Array.from({ length: 30 }, () => randomUUID())
-    const row = { ...PROJECT, requestedAt, users: 100, unknown: 0, suppress: false }
+    const row = { ...PROJECT, requestedAt, users: 100, unknown: 0, suppress: false, keysOnly: false }
     await db.executeAll([
       ...erasures.insertMissing(ids.map((erasureId) => ({ ...row, erasureId }))),
       ...erasureFacts.upsert(

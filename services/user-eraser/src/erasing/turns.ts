@@ -1,4 +1,5 @@
 import { type Db, type Sql, sql } from '@nextvisit/database'
+import { IS_ACTIVE } from './running-erasures.ts'
 
 /** Bounds the memory of a page, and is the maximum number of users in a question to a consumer. */
 export const USERS_A_PAGE = 1_000
@@ -35,7 +36,7 @@ export function createTurns({ erasuresAPage = USERS_A_PAGE }: { readonly erasure
         FROM erasures AS own
         LEFT JOIN unnest(${[...served.keys()]}::text[], ${[...served.values()]}::uuid[])
           WITH ORDINALITY AS served (organization, erasure_id, nth) ON served.organization = own.organization
-        WHERE own.completed_at IS NULL AND ${condition}
+        WHERE ${IS_ACTIVE} AND ${condition}
       ), page AS (
         SELECT *, count(*) OVER () AS waiting,
           sum(users) OVER (ORDER BY turn, nth NULLS FIRST, erasure_id) AS users_so_far

@@ -10,12 +10,16 @@ CREATE TABLE erasures (
   suppress     boolean NOT NULL,
   -- From ErasureCompleted; null: not complete.
   completed_at timestamptz(3),
-  receipt      text
+  receipt      text,
+  -- Every store except user-keys has finished, and the keys were searched for: only the search for keys reads it.
+  keys_only    boolean NOT NULL DEFAULT false
 );
 -- It lists userIds.
 ALTER TABLE erasures ALTER COLUMN receipt SET STATISTICS 0;
 CREATE INDEX erasures_by_time ON erasures (organization, project, requested_at DESC, erasure_id DESC);
-CREATE INDEX erasures_running ON erasures (erasure_id) WHERE completed_at IS NULL;
+CREATE INDEX erasures_running ON erasures (requested_at, erasure_id) WHERE completed_at IS NULL;
+-- An erasure waits nearly all its time for Kafka, which deletes the keys. A round reads the others only.
+CREATE INDEX erasures_active ON erasures (organization, erasure_id) WHERE completed_at IS NULL AND NOT keys_only;
 
 -- The users of an erasure. Keys that a user got until keys_until are destroyed.
 CREATE TABLE erasure_users (
