@@ -4,11 +4,15 @@ import { DISABLED_IN_FILE, DONE } from '@nextvisit/contracts'
 import { BEHIND, type CallContext, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { enableEndpoint, testEndpoint } from './endpoint-commands.ts'
+import { createListeners, TOO_MANY_LISTENERS } from './listeners.ts'
 import { createProjection } from './projection.ts'
 import { readEndpoints, readUnhealthyEndpoints, webhookOf } from './queries.ts'
 import { readDeliveries, readDelivery } from './read-deliveries.ts'
 import { beginReplay } from './replays.ts'
 import { retryDelivery, retryFailed } from './retry-deliveries.ts'
+
+/** The listeners of this process: its fold tells them what its calls answer. */
+export const listeners = createListeners()
 
 /** Writes a delivery for each record that an endpoint of webhooks wants, and sends it (decision 20). */
 export const webhookDispatcher = defineConsumer({
@@ -70,7 +74,11 @@ export const webhookDispatcher = defineConsumer({
       await enableEndpoint(db, { ...endpoint, addedAt: webhook.addedAt }, now())
       return DONE
     },
-    listen: async () => BEHIND,
+    listen: async (query, context) => {
+      if (!context.catalog.project(query.organization, query.project)) return NOT_FOUND
+      const heard = await listeners.listen(query, context)
+      return heard === TOO_MANY_LISTENERS ? BEHIND : heard
+    },
   },
 })
 

@@ -2,8 +2,8 @@
 import { runConsumer } from '@nextvisit/consumer'
 import { configOrExit } from '@nextvisit/service-kit'
 import { readWorkConfig } from './config.ts'
-import { webhookDispatcher } from './consumer.ts'
+import { listeners, webhookDispatcher } from './consumer.ts'
 import { createWebhookWork } from './sending/webhook-work.ts'
 
 const config = configOrExit(() => readWorkConfig())
-await runConsumer(webhookDispatcher, { createWork: (parts) => createWebhookWork(config, parts) })
+await runConsumer(webhookDispatcher, { createWork: (parts) => createWebhookWork(config, { ...parts, listeners }) })

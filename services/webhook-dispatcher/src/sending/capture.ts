@@ -1,7 +1,8 @@
-import { type Answers, answerCollectorCalls, userProjectorCalls } from '@nextvisit/contracts'
+import { type Answers, answerCollectorCalls, type ProjectRef, userProjectorCalls } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { type Captured, withCaptured } from '@nextvisit/domain'
 import { type CallClient, createCallClient, createInternalClient } from '@nextvisit/service-kit'
+import type { CompleteHeard } from '../listeners.ts'
 import type { PendingDelivery, Turn } from './due-turns.ts'
 
 const ASK_WITHIN_MS = 3_000
@@ -47,7 +48,7 @@ export function createCapture({ db, users, answers, now }: CaptureParts) {
     if (kept !== undefined) return write(turn, delivery, kept)
     const [traits, given] = await Promise.all([
       delivery.capture.includes('traits') ? askTraits(turn, delivery) : NOTHING,
-      delivery.capture.includes('answers') ? askAnswers(turn, delivery) : NOTHING,
+      delivery.capture.includes('answers') ? askAnswers(answers, turn, delivery.body) : NOTHING,
     ])
     if (traits.outcome !== 'known') return { outcome: traits.outcome }
     if (given.outcome !== 'known') return { outcome: given.outcome }
@@ -82,17 +83,30 @@ export function createCapture({ db, users, answers, now }: CaptureParts) {
     return stale && isTooFresh ? { outcome: 'later' } : { outcome: 'known', value: traits }
   }
 
-  async function askAnswers(
-    { organization, project, userId }: Turn,
-    { body }: PendingDelivery,
-  ): Promise<Asked<Answers>> {
-    const { data } = JSON.parse(body) as { readonly data: { readonly offerId: string } }
-    const asked = await answers.readOfferAnswers({ organization, project, userId, offerId: data.offerId })
-    if (asked.outcome === 'not-found') return { outcome: 'gone' }
-    return asked.outcome === 'answered' ? { outcome: 'known', value: asked.answer.answers } : { outcome: 'later' }
-  }
-
   return { complete }
+}
+
+/** Asks for all answers of the offer that a body names. */
+async function askAnswers(
+  answers: CaptureParts['answers'],
+  { organization, project, userId }: ProjectRef & { readonly userId: string },
+  body: string,
+): Promise<Asked<Answers>> {
+  const { data } = JSON.parse(body) as { readonly data: { readonly offerId: string } }
+  const asked = await answers.readOfferAnswers({ organization, project, userId, offerId: data.offerId })
+  if (asked.outcome === 'not-found') return { outcome: 'gone' }
+  return asked.outcome === 'answered' ? { outcome: 'known', value: asked.answer.answers } : { outcome: 'later' }
+}
+
+/** Returns a function that completes what listeners hear. No endpoint includes traits there. */
+export function createHeardCapture(answers: CaptureParts['answers']): CompleteHeard {
+  return async (event) => {
+    if (!event.capture.includes('answers')) return { outcome: 'known', body: event.body }
+    const asked = await askAnswers(answers, event, event.body)
+    return asked.outcome === 'known'
+      ? { outcome: 'known', body: withCaptured(event.body, { answers: asked.value }) }
+      : { outcome: asked.outcome }
+  }
 }
 
 const NOTHING = { outcome: 'known', value: undefined } as const

@@ -2,7 +2,8 @@ import type { WorkParts } from '@nextvisit/consumer'
 import { TOPICS } from '@nextvisit/contracts'
 import type { ServicePart } from '@nextvisit/service-kit'
 import type { WorkConfig } from '../config.ts'
-import { createCapture, createCaptureClients } from './capture.ts'
+import type { Listeners } from '../listeners.ts'
+import { createCapture, createCaptureClients, createHeardCapture } from './capture.ts'
 import { createConnector } from './connector.ts'
 import { createEndpoints } from './endpoints.ts'
 import { createSender } from './sender.ts'
@@ -16,10 +17,11 @@ type WebhookWorkConfig = Pick<
 /** Creates the dispatcher's work beside its fold: it sends the deliveries that the fold and its ticks have written. */
 export function createWebhookWork(
   { networks, isHttpAllowed, retryDelaysMs, keyRing, services, internalServer }: WebhookWorkConfig,
-  parts: WorkParts,
+  parts: WorkParts & { readonly listeners: Listeners },
 ): readonly ServicePart[] {
   const { db, catalog, owns, countKeyPartitions, logger, now } = parts
   const clients = createCaptureClients(services, internalServer.token)
+  parts.listeners.completeWith(createHeardCapture(clients.answers))
   const connector = createConnector({ networks, isHttpAllowed })
   const sender = createSender({
     db,
