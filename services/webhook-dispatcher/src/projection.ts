@@ -1,29 +1,62 @@
-import type { Projection } from '@nextvisit/consumer'
+import { erasedUserOf, type FoldContext, type Projection, type Recorded } from '@nextvisit/consumer'
 import { type AnyFormFact, SealedFormFact, TOPICS } from '@nextvisit/contracts'
+import { thinPayloadOf } from '@nextvisit/domain'
 import type { ZodType } from 'zod'
+import { type Draft, type LiveStream, placeKeyOf } from './draft.ts'
+import { wants } from './endpoints.ts'
+import { loadDraft } from './load-draft.ts'
+import { deliveryOf } from './new-deliveries.ts'
+import { saveDraft } from './save-draft.ts'
+import { createTicks } from './ticks/ticks.ts'
 
-interface Draft {
-  readonly rows: readonly never[]
-}
-
-/** Creates the projection of deliveries. */
+/**
+ * Creates the projection of deliveries. A batch writes those of live endpoints; ticks write those of endpoints that are behind, and of
+ * replays (decision 20).
+ */
 export function createProjection(): Projection<AnyFormFact, Draft> {
   return {
     name: 'webhook-dispatcher',
     topic: TOPICS.formEvents,
     schema: SealedFormFact as ZodType<AnyFormFact>,
     fence: 'QueueErased',
-    load: () => ({ rows: [] }),
+    // Of an erasure, the first copy is the fence.
+    idempotencyOf: (fact) => (fact.type === 'QueueErased' ? { id: fact.id, receivedMs: Infinity } : undefined),
+    load: loadDraft,
     evolve: {
-      FormQueued: 'ignored',
-      FormDelivered: 'ignored',
-      FormExpired: 'ignored',
+      FormQueued: report,
+      FormDelivered: report,
+      FormExpired: report,
       FormCancelled: 'ignored',
-      FormAnswered: 'ignored',
-      QueueErased: 'ignored',
-      SegmentEntered: 'ignored',
-      SegmentLeft: 'ignored',
+      FormAnswered: report,
+      QueueErased: (draft, record, context) => {
+        report(draft, record, context)
+        if (context.mode !== 'rebuild') draft.erased.push(erasedUserOf(record))
+      },
+      SegmentEntered: report,
+      SegmentLeft: report,
     },
-    save: () => ({ statements: [] }),
+    save: (draft) => ({ statements: saveDraft(draft) }),
+    ticks: createTicks(),
   }
+}
+
+/** Writes the deliveries of a record to the endpoints that have passed it, or pass it now. */
+function report(draft: Draft, record: Recorded<AnyFormFact>, { mode }: FoldContext): void {
+  const { fact, partition } = record
+  const streams = draft.streams.get(placeKeyOf({ ...fact, partition })) ?? []
+  const thin = streams.length > 0 ? thinPayloadOf(fact) : undefined
+  if (!thin) return
+  const body = JSON.stringify(thin)
+  for (const stream of streams) {
+    if (!wants(stream.webhook, thin.type) || !(mode === 'late' ? hasPassed(stream, record) : stream.isLive)) continue
+    draft.deliveries.push(deliveryOf(stream, record, { type: thin.type, body }, draft.createdAt))
+  }
+}
+
+/** Returns true for a stream that has passed a dead letter: one that is behind reads it itself, and a new one began after it. */
+function hasPassed(
+  { isLive, nextOffset, webhook }: LiveStream,
+  { offset, timestampMs }: Recorded<AnyFormFact>,
+): boolean {
+  return (isLive || nextOffset > offset) && timestampMs >= Date.parse(webhook.addedAt)
 }

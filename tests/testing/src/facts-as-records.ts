@@ -43,3 +43,9 @@ export function batchesOf(records: readonly FetchedRecord[], size: number): Fetc
     batchOf(records, index * size, Math.min((index + 1) * size, records.length)),
   )
 }
+
+/** Inserts a record that is not JSON at offset 1, and moves later records up. */
+export function withPoison(records: readonly FetchedRecord[]): FetchedRecord[] {
+  const poison = { ...records[0], value: Buffer.from('{"broken') } as FetchedRecord
+  return records.toSpliced(1, 0, poison).map((record, index) => ({ ...record, offset: BigInt(index) }))
+}

@@ -15,10 +15,10 @@ import {
   type Writes,
 } from '@nextvisit/consumer'
 import { type CommitDb, type Db, openCommitDb, sql } from '@nextvisit/database'
-import { type FetchedBatch, type FetchedRecord, partitionForKey } from '@nextvisit/log'
+import { type FetchedBatch, partitionForKey } from '@nextvisit/log'
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { ERASED_USER, erasuresOf, readUserTables, storeKeyBefore } from './erased-users.ts'
-import { batchesOf, batchOf, factsAsRecords } from './facts-as-records.ts'
+import { batchesOf, batchOf, factsAsRecords, withPoison } from './facts-as-records.ts'
 import { interceptCommits } from './intercept-commits.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 import { storedTestKeys, storeTestKeys } from './test-keys.ts'
@@ -39,6 +39,8 @@ interface ProjectionSuiteOptions {
   readonly catalog?: CatalogView
   /** Tables whose rows name a user and stay after an erasure. */
   readonly keptTables?: readonly string[]
+  /** Writes the rows that ticks have written before the first record. */
+  readonly prepare?: (db: Db) => Promise<void>
 }
 
 interface FoldOptions {
@@ -56,7 +58,7 @@ export function describeProjection(
   options: ProjectionSuiteOptions,
 ): void {
   const { schema } = consumer
-  const { readRows, readRebuiltRows = readRows, catalog = staticCatalog([]) } = options
+  const { readRows, readRebuiltRows = readRows, catalog = staticCatalog([]), prepare } = options
   const openDb = (url: string) => openCommitDb({ url, schema, applicationName: 'spec' })
   const createProjection = () => consumer.projection(offlineParts(() => Promise.resolve(1)))
   const erasureType = erasureTypeOf(createProjection())
@@ -88,6 +90,7 @@ export function describeProjection(
       database = await createTestDatabase(inject('databaseUrl'), consumer)
       db = openDb(database.url)
       await storeTestKeys(db, facts)
+      await prepare?.(db)
     })
     afterEach(async () => {
       await db?.$disconnect()
@@ -260,6 +263,7 @@ export function describeProjection(
     const target = openDb(own.url)
     try {
       await storeTestKeys(target, facts)
+      await prepare?.(target)
       await work(target)
     } finally {
       await target.$disconnect()
@@ -290,10 +294,4 @@ function losingTheFirstAnswer(db: CommitDb): CommitDb {
     isLost = true
     throw new Error('Connection terminated unexpectedly')
   })
-}
-
-/** Inserts a record that is not JSON at offset 1, and moves later records up. */
-function withPoison(records: readonly FetchedRecord[]): FetchedRecord[] {
-  const poison = { ...records[0], value: Buffer.from('{"broken') } as FetchedRecord
-  return records.toSpliced(1, 0, poison).map((record, index) => ({ ...record, offset: BigInt(index) }))
 }

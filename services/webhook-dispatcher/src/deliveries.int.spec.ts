@@ -1,0 +1,527 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type AnyFormFact, WEBHOOK_PAYLOADS } from '@nextvisit/contracts'
+import {
+  answerGiven,
+  formAnswered,
+  formCancelled,
+  formDelivered,
+  formExpired,
+  formQueued,
+  queueErased,
+  segmentEntered,
+  segmentLeft,
+  userIdFixture,
+} from '@nextvisit/contracts/fixtures'
+import { sql } from '@nextvisit/database'
+import { LIVE_STREAM } from '@nextvisit/domain'
+import { describe, expect, it } from 'vitest'
+import { givenDispatcher, LONG_AGO, PARTITIONS, partitionOf, soon } from '../test/given-dispatcher.ts'
+
+/** Several ticks in each partition. */
+const RECORDS = 20_000
+const given = givenDispatcher()
+const { catalog, publish, deliveriesOf, webhookIdsOf, untilLive, untilFolded } = given
+
+/** Returns an organization of a spec. */
+const newOrganization = () => `org-${randomUUID().slice(0, 8)}`
+const idsOf = (facts: readonly { readonly id: string }[]) => facts.map(({ id }) => id)
+const now = () => new Date().toISOString()
+const minutesFromNow = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString()
+const segmentChange = (organization: string, userName = 'ada', causeOffset = 0) =>
+  segmentEntered({ organization, userName, causeOffset, at: now() })
+
+/** Adds an endpoint that is live, and wants everything unless the spec says otherwise. */
+async function givenLive(own: { readonly events?: readonly ('form.queued' | 'user.erased')[] } = {}): Promise<string> {
+  const organization = newOrganization()
+  const { events } = own
+  catalog.apply(organization, [{ id: 'crm', addedAt: now(), ...(events && { events: [...events] }) }])
+  await untilLive(organization)
+  return organization
+}
+
+/** Returns facts of a user with each event, in the order of a story. */
+function storyOf(organization: string): readonly AnyFormFact[] {
+  const queuedId = randomUUID()
+  const row = { organization, queuedId, at: now() }
+  const answer = { organization, offerId: queuedId, received: now() }
+  return [
+    formQueued({ ...row, id: randomUUID() }),
+    formDelivered({ ...row, id: randomUUID() }),
+    formExpired({ ...row, id: randomUUID() }),
+    formAnswered(answerGiven({ ...answer, status: 'finished' })),
+    formAnswered(answerGiven({ ...answer, status: 'dismissed' })),
+    segmentChange(organization, 'ada', 1_000),
+    segmentLeft({ organization, at: now(), causeOffset: 1_000 }),
+  ]
+}
+
+describe('a live endpoint', () => {
+  it('gets a delivery for each record that reports an event, with the payload of the contract', async () => {
+    const organization = await givenLive()
+    const facts = [...storyOf(organization), queueErased({ organization, userName: 'bob', at: now() })]
+    const silent = [
+      formCancelled({ organization, id: randomUUID() }),
+      formAnswered(answerGiven({ organization, status: 'partial' })),
+      formAnswered(answerGiven({ organization }), { outcome: 'late' }),
+      { ...segmentChange(organization), project: 'blog' },
+      segmentChange(newOrganization()),
+    ]
+    await publish([...silent, ...facts])
+    await expect.poll(async () => new Set(await webhookIdsOf(organization)), soon).toEqual(new Set(idsOf(facts)))
+    const found = await deliveriesOf(organization)
+    expect(found).toHaveLength(facts.length)
+    for (const { type, body, capture, status } of found) {
+      const event = type as keyof typeof WEBHOOK_PAYLOADS
+      const payload = JSON.parse(body) as { data: object }
+      const captured = capture.includes('answers') ? { answers: { score: 9 } } : {}
+      expect(WEBHOOK_PAYLOADS[event].parse({ ...payload, data: { ...payload.data, ...captured } })).toBeDefined()
+      expect([capture, status]).toEqual([type === 'form.answered' ? ['answers'] : [], 'pending'])
+    }
+    const turns = await given.db().$queryRaw(sql`SELECT user_id FROM turns WHERE organization = ${organization}`)
+    expect(turns).toHaveLength(2)
+  })
+
+  it('gets the events that it wants only, and one delivery of a record that the log repeats', async () => {
+    const organization = await givenLive({ events: ['form.queued'] })
+    const queued = formQueued({ organization, id: randomUUID(), at: now() })
+    await publish([queued, segmentChange(organization), queued])
+    await untilFolded()
+    await publish([queued])
+    await untilFolded()
+    expect(await webhookIdsOf(organization)).toEqual([queued.id])
+  })
+
+  it('gets the record of a dead letter that is retried, unless it is older than the endpoint', async () => {
+    const organization = newOrganization()
+    const [before, after] = [segmentChange(organization), segmentChange(organization)]
+    await publish([before], ['{"broken'])
+    catalog.apply(organization, [{ id: 'crm', addedAt: now() }])
+    await untilLive(organization)
+    await publish([after], ['{"broken'])
+    await untilFolded()
+    for (const fact of [before, after])
+      await given.db().$executeRaw(sql`
+        UPDATE dead_letters SET state = 'retry', value = convert_to(${JSON.stringify(fact)}, 'UTF8')
+        WHERE state = 'dead' AND headers ->> 'ce_id' = ${fact.id}`)
+    await expect.poll(() => webhookIdsOf(organization), soon).toEqual([after.id])
+  })
+})
+
+describe('a new endpoint', () => {
+  it('gets the records since it was added, also if no process knew it then, and becomes live', async () => {
+    const organization = newOrganization()
+    const before = Array.from({ length: 20 }, (_, index) => segmentChange(organization, `user-${index}`))
+    await publish(before)
+    await sleep(20)
+    const addedAt = now()
+    const since = Array.from({ length: 40 }, (_, index) => segmentChange(organization, `user-${index % 20}`))
+    await publish(since)
+    await untilFolded()
+    catalog.apply(organization, [{ id: 'crm', addedAt }])
+    await untilLive(organization)
+    const later = segmentChange(organization)
+    await publish([later])
+    const expected = new Set([...idsOf(since), later.id])
+    await expect.poll(async () => new Set(await webhookIdsOf(organization)), soon).toEqual(expected)
+    expect(await deliveriesOf(organization)).toHaveLength(expected.size)
+  })
+
+  it('costs no query before any project has one, apart from one after the start and after each change', async () => {
+    const { createProjection } = await import('./projection.ts')
+    const { createChangingCatalog } = await import('../test/changing-catalog.ts')
+    const own = createChangingCatalog()
+    own.apply('quiet', [])
+    const projection = createProjection()
+    const queries: unknown[] = []
+    const db = given.db()
+    const counting = { ...db, $queryRaw: <T>(query: never) => (queries.push(query), db.$queryRaw<T>(query)) }
+    const context = { catalog: own.view, mode: 'live' } as const
+    const record = { topic: '', partition: 77, offset: 5n, timestampMs: 0, fact: segmentChange('quiet') }
+    await projection.load(counting, [record], context)
+    expect(queries).toEqual([])
+    const due = () => projection.ticks?.due(counting, new Date(), { catalog: own.view, partitions: [77] })
+    await given.db().$executeRaw(sql`DELETE FROM endpoints WHERE organization = 'none'`)
+    await due()
+    expect(queries).toHaveLength(1)
+  })
+})
+
+describe('an endpoint that is behind', () => {
+  it('misses nothing and is overtaken by nothing while it is disabled and enabled under load', async () => {
+    const organization = newOrganization()
+    const addedAt = now()
+    const crm = { id: 'crm', addedAt }
+    catalog.apply(organization, [crm])
+    await untilLive(organization)
+    const users = Array.from({ length: 24 }, (_, index) => `user-${index}`)
+    const published = new Map<string, string[]>()
+    const over = new AbortController()
+
+    async function load(): Promise<void> {
+      while (!over.signal.aborted) {
+        const facts = users.flatMap((userName) => [
+          segmentChange(organization, userName),
+          segmentChange(organization, userName),
+        ])
+        for (const { userId, id } of facts) published.set(userId, [...(published.get(userId) ?? []), id])
+        await publish(facts)
+        await sleep(10)
+      }
+    }
+
+    /** Disables by the file, then by failures; a second endpoint comes in the middle. */
+    async function toggle(): Promise<void> {
+      const second = { id: 'second', addedAt }
+      for (let turn = 0; turn < 16; turn += 1) {
+        const enabled = turn % 2 === 1
+        const isByFile = turn % 4 < 2
+        catalog.apply(organization, [{ ...crm, enabled: enabled || !isByFile }, ...(turn > 3 ? [second] : [])])
+        const disabledAt = enabled || isByFile ? null : now()
+        await given.db().$executeRaw(sql`
+          UPDATE endpoints SET disabled_at = ${disabledAt}::timestamptz WHERE organization = ${organization} AND endpoint_id = 'crm'`)
+        await sleep(80 + 40 * (turn % 3))
+        await expectNothingOvertaken()
+      }
+      over.abort()
+      catalog.apply(organization, [crm, second])
+      await given.db().$executeRaw(sql`UPDATE endpoints SET disabled_at = NULL WHERE organization = ${organization}`)
+    }
+
+    /** In each snapshot, the deliveries of a user and endpoint are the first records of the user. */
+    async function expectNothingOvertaken(): Promise<void> {
+      const found = await deliveriesOf(organization)
+      for (const [key, own] of Map.groupBy(found, ({ endpointId, userId }) => `${endpointId}/${userId}`)) {
+        const ids = own.map(({ webhookId }) => webhookId)
+        expect(ids).toEqual(published.get(key.split('/')[1] ?? '')?.slice(0, ids.length))
+      }
+    }
+
+    await Promise.all([load(), toggle()])
+    await untilLive(organization)
+    await untilLive(organization, 'second')
+    await untilFolded()
+    await expectNothingOvertaken()
+    const total = [...published.values()].flat().length
+    const found = Map.groupBy(await deliveriesOf(organization), ({ endpointId }) => endpointId)
+    expect([found.get('crm')?.length, found.get('second')?.length]).toEqual([total, total])
+  })
+
+  it('gets no row while it is disabled, and continues where it stopped, in another process too', async () => {
+    const organization = newOrganization()
+    const crm = { id: 'crm', addedAt: now() }
+    catalog.apply(organization, [crm])
+    await untilLive(organization)
+    catalog.apply(organization, [{ ...crm, enabled: false }])
+    const live = sql`SELECT count(*)::int AS live FROM positions WHERE organization = ${organization} AND is_live`
+    await expect.poll(() => given.db().$queryRaw(live), soon).toEqual([{ live: 0 }])
+    const facts = storyOf(organization)
+    await publish(facts)
+    await untilFolded()
+    expect(await deliveriesOf(organization)).toEqual([])
+    await given.restart()
+    catalog.apply(organization, [crm])
+    await expect.poll(() => webhookIdsOf(organization), soon).toEqual(idsOf(facts))
+  })
+
+  it('loses nothing while this version does not understand it, and its rows stay', async () => {
+    const organization = newOrganization()
+    const crm = { id: 'crm', addedAt: LONG_AGO }
+    catalog.apply(organization, [crm])
+    await untilLive(organization)
+    const [first, second, third] = [
+      segmentChange(organization),
+      segmentChange(organization),
+      segmentChange(organization),
+    ]
+    await publish([first])
+    await untilFolded()
+    await given.db().$executeRaw(sql`
+      UPDATE deliveries SET status = 'delivered', ended_at = now() WHERE organization = ${organization}`)
+    catalog.misunderstand(organization, [])
+    await publish([second])
+    await untilFolded()
+    await given.restart()
+    await publish([third])
+    await untilFolded()
+    await givenLive() // each partition has ticked
+    expect(await webhookIdsOf(organization)).toEqual([first.id])
+    catalog.apply(organization, [crm])
+    await expect.poll(() => webhookIdsOf(organization), soon).toEqual(idsOf([first, second, third]))
+    const statuses = (await deliveriesOf(organization)).map(({ status }) => status)
+    expect(statuses).toEqual(['delivered', 'pending', 'pending'])
+  })
+
+  it('reads a partition that is new from its first record on', async () => {
+    const organization = newOrganization()
+    const addedAt = now()
+    catalog.apply(organization, [{ id: 'crm', addedAt }])
+    await untilLive(organization)
+    const facts = Array.from({ length: 40 }, (_, index) => segmentChange(organization, `user-${index}`))
+    await publish(facts)
+    await untilFolded()
+    await expect.poll(() => webhookIdsOf(organization), soon).toHaveLength(40)
+    // As if the partition had been added after the endpoint.
+    await given.runner().stop()
+    const added = partitionOf(facts[0]?.userId ?? '')
+    await given
+      .db()
+      .$executeRaw(sql`DELETE FROM positions WHERE partition = ${added} AND organization = ${organization}`)
+    await given
+      .db()
+      .$executeRaw(sql`DELETE FROM deliveries WHERE partition = ${added} AND organization = ${organization}`)
+    await given.restart()
+    await untilLive(organization)
+    expect(new Set(await webhookIdsOf(organization))).toEqual(new Set(idsOf(facts)))
+  })
+})
+
+describe('an erasure', () => {
+  it('deletes what was and is to be sent about the user, and informs the endpoint', async () => {
+    const organization = await givenLive()
+    const bob = segmentChange(organization, 'bob')
+    await publish([...storyOf(organization), bob])
+    await expect.poll(() => webhookIdsOf(organization), soon).toHaveLength(8)
+    await given.db().$executeRaw(sql`
+      INSERT INTO attempts (delivery_id, number, at, duration_ms, outcome)
+      SELECT delivery_id, 1, now(), 1, 'refused' FROM deliveries WHERE organization = ${organization}`)
+    const kept = segmentChange(organization, 'ada', 6_000)
+    const erased = queueErased({ organization, at: now(), causeOffset: 5_000 })
+    const stale = segmentChange(organization, 'ada', 4_999)
+    await publish([kept, erased, stale])
+    await untilFolded()
+    const found = await deliveriesOf(organization)
+    expect(new Set(found.map(({ webhookId }) => webhookId))).toEqual(new Set(idsOf([bob, kept, erased])))
+    const attempts = await given.db().$queryRaw(sql`
+      SELECT count(*)::int AS others FROM attempts LEFT JOIN deliveries USING (delivery_id)
+      WHERE deliveries.delivery_id IS NULL`)
+    expect(attempts).toEqual([{ others: 0 }])
+  })
+
+  it('leaves no turn without a delivery to an endpoint that does not want erasures', async () => {
+    const organization = await givenLive({ events: ['form.queued'] })
+    await publish([formQueued({ organization, id: randomUUID(), at: now() })])
+    await expect.poll(() => deliveriesOf(organization), soon).toHaveLength(1)
+    await publish([queueErased({ organization, at: now() })])
+    await untilFolded()
+    const turns = await given.db().$queryRaw(sql`SELECT FROM turns WHERE organization = ${organization}`)
+    expect([await deliveriesOf(organization), turns]).toEqual([[], []])
+  })
+
+  it('covers records that a position reads later, and each erasure is reported', async () => {
+    const organization = newOrganization()
+    const crm = { id: 'crm', addedAt: now() }
+    const [first, second] = [1, 2].map((nth) => queueErased({ organization, at: now(), causeOffset: nth * 2_000 }))
+    const between = segmentChange(organization, 'ada', 3_000)
+    const after = segmentChange(organization, 'ada', 4_000)
+    await publish([...storyOf(organization), ...(first ? [first] : []), between, ...(second ? [second] : []), after])
+    await untilFolded()
+    catalog.apply(organization, [crm])
+    await untilLive(organization)
+    expect(await webhookIdsOf(organization)).toEqual([first?.id, second?.id, after.id])
+  })
+})
+
+describe('an endpoint that is removed', () => {
+  it('is forgotten, and is another one if it is added again', async () => {
+    const organization = await givenLive()
+    await publish(storyOf(organization))
+    await expect.poll(() => webhookIdsOf(organization), soon).toHaveLength(7)
+    await given.db().$executeRaw(sql`
+      UPDATE endpoints SET disabled_at = now(), because = '410' WHERE organization = ${organization}`)
+    await given
+      .db()
+      .$executeRaw(sql`UPDATE positions SET added_at = ${LONG_AGO}::timestamptz WHERE organization = ${organization}`)
+    await given
+      .db()
+      .$executeRaw(sql`UPDATE endpoints SET added_at = ${LONG_AGO}::timestamptz WHERE organization = ${organization}`)
+    const again = now()
+    const since = segmentChange(organization)
+    await publish([since])
+    catalog.apply(organization, [{ id: 'crm', addedAt: again }])
+    await untilLive(organization)
+    expect(await webhookIdsOf(organization)).toEqual([since.id])
+    const health = sql`SELECT disabled_at, because, added_at AS "addedAt" FROM endpoints WHERE organization = ${organization}`
+    expect(await given.db().$queryRaw(health)).toEqual([{ disabled_at: null, because: null, addedAt: new Date(again) }])
+  })
+
+  it('leaves no row behind', async () => {
+    const organization = newOrganization()
+    catalog.apply(organization, [
+      { id: 'crm', addedAt: LONG_AGO },
+      { id: 'other', addedAt: LONG_AGO },
+    ])
+    await untilLive(organization)
+    await untilLive(organization, 'other')
+    await publish(storyOf(organization))
+    await untilFolded()
+    await beginReplay(organization)
+    catalog.apply(organization, [{ id: 'other', addedAt: LONG_AGO }])
+    for (const table of ['endpoints', 'positions', 'replays', 'deliveries', 'turns'] as const) {
+      const rows = () => given.db().$queryRaw<object[]>(countOf(table, organization))
+      await expect.poll(rows, soon).toEqual([{ crm: 0 }])
+    }
+    expect(await deliveriesOf(organization)).toHaveLength(7)
+  })
+})
+
+const TABLES = {
+  endpoints: sql`endpoints`,
+  positions: sql`positions`,
+  replays: sql`replays`,
+  deliveries: sql`deliveries`,
+  turns: sql`turns`,
+}
+
+function countOf(table: keyof typeof TABLES, organization: string) {
+  return sql`SELECT count(*)::int AS crm FROM ${TABLES[table]} WHERE organization = ${organization} AND endpoint_id = 'crm'`
+}
+
+interface ReplayOptions {
+  readonly from?: string
+  readonly to?: string
+  readonly events?: readonly string[]
+}
+
+/** Asks for a replay as the call does. Returns its id. */
+async function beginReplay(
+  organization: string,
+  { from = LONG_AGO, to = '2100-01-01T00:00:00.000Z', events }: ReplayOptions = {},
+) {
+  const replayId = randomUUID()
+  await given.db().$executeRaw(sql`
+    INSERT INTO replays (replay_id, organization, project, endpoint_id, from_at, to_at, events, requested_at)
+    VALUES (${replayId}::uuid, ${organization}, 'shop', 'crm', ${from}::timestamptz, ${to}::timestamptz,
+      ${events ? JSON.stringify(events) : null}::jsonb, now())`)
+  return replayId
+}
+
+/** Resolves once a replay has read its part of the log. */
+async function untilRead(replayId: string): Promise<void> {
+  const read = () =>
+    given.db().$queryRaw(sql`
+      SELECT count(*)::int AS read FROM positions WHERE replay_id = ${replayId}::uuid AND next_offset >= end_offset`)
+  await expect.poll(read, { ...soon, timeout: 60_000 }).toEqual([{ read: PARTITIONS }])
+}
+
+describe('a position', () => {
+  it('reads more than a tick can, while records arrive, and a replay repeats them in the order of each user', async () => {
+    const organization = newOrganization()
+    const addedAt = now()
+    const change = (index: number) => segmentChange(organization, `user-${index % 1_000}`)
+    const facts = Array.from({ length: RECORDS }, (_, index) => change(index))
+    await publish(facts)
+    await untilFolded()
+    catalog.apply(organization, [{ id: 'crm', addedAt }])
+    const live = untilLive(organization)
+    const over = new AbortController()
+    void live.finally(() => over.abort())
+    while (!over.signal.aborted) {
+      const more = Array.from({ length: 100 }, (_, index) => change(index))
+      facts.push(...more)
+      await publish(more)
+      await sleep(10)
+    }
+    await live
+    await untilFolded()
+    expect(await reportedBy(organization, LIVE_STREAM)).toEqual(idsByUser(facts))
+    const replayId = await beginReplay(organization)
+    await untilRead(replayId)
+    expect(await reportedBy(organization, replayId)).toEqual(idsByUser(facts))
+  })
+})
+
+/** Returns the records that a stream has reported, by user, in their order. */
+async function reportedBy(organization: string, replayId: string) {
+  const found = (await deliveriesOf(organization)).filter((one) => one.replayId === replayId)
+  return idsByUser(found.map(({ userId, webhookId: id }) => ({ userId, id })))
+}
+
+function idsByUser(facts: readonly { readonly userId: string; readonly id: string }[]) {
+  const byUser = Map.groupBy(facts, ({ userId }) => userId)
+  return new Map(Array.from(byUser, ([userId, own]) => [userId, idsOf(own)]))
+}
+
+describe('a replay', () => {
+  it('writes deliveries of its own, with the ids and bodies of the first ones', async () => {
+    const organization = await givenLive()
+    const story = storyOf(organization)
+    await publish(story)
+    await expect.poll(() => webhookIdsOf(organization), soon).toHaveLength(7)
+    const captured = '{"type":"form.answered","captured":true}'
+    await given.db().$executeRaw(sql`
+      UPDATE deliveries SET body = ${captured}, capture = '{}' WHERE organization = ${organization} AND type = 'form.answered'`)
+    await untilRead(await beginReplay(organization))
+    const byStream = Map.groupBy(await deliveriesOf(organization), ({ replayId }) => replayId === LIVE_STREAM)
+    const shown = (own = true) => byStream.get(own)?.map(({ webhookId, body, capture }) => [webhookId, body, capture])
+    expect(shown(false)).toEqual(shown(true))
+    expect(shown(false)?.map(([id]) => id)).toEqual(idsOf(story))
+    expect(shown(false)?.map(([, body]) => body)).toContain(captured)
+  })
+
+  it('takes the records between two instants, with the events that were asked for, and no later ones', async () => {
+    const organization = await givenLive({ events: ['form.queued'] })
+    const queued = [-3, -2, -1, 0].map((minute) =>
+      formQueued({ organization, id: randomUUID(), at: minutesFromNow(minute) }),
+    )
+    const changed = { ...segmentChange(organization), at: queued[1]?.at ?? '' }
+    await publish([...queued, changed])
+    await expect.poll(() => deliveriesOf(organization), soon).toHaveLength(4)
+    const between = { from: queued[1]?.at ?? '', to: queued[3]?.at ?? '' }
+    const [own, asked] = [
+      await beginReplay(organization, between),
+      await beginReplay(organization, { ...between, events: ['user.entered_segment'] }),
+    ]
+    await untilRead(own)
+    await untilRead(asked)
+    await publish([formQueued({ organization, id: randomUUID(), at: queued[2]?.at ?? '' })])
+    await untilFolded()
+    const found = Map.groupBy(await deliveriesOf(organization), ({ replayId }) => replayId)
+    expect(found.get(own)?.map(({ webhookId }) => webhookId)).toEqual(idsOf(queued.slice(1, 3)))
+    expect(found.get(asked)?.map(({ webhookId }) => webhookId)).toEqual([changed.id])
+    expect(found.get(LIVE_STREAM)).toHaveLength(5)
+  })
+
+  it('waits while the endpoint is disabled, and contains nothing about erased users', async () => {
+    const organization = await givenLive()
+    const bob = segmentChange(organization, 'bob')
+    await publish([...storyOf(organization), bob])
+    await untilFolded()
+    await given.db().$executeRaw(sql`UPDATE endpoints SET disabled_at = now() WHERE organization = ${organization}`)
+    const replayId = await beginReplay(organization)
+    const positions = sql`SELECT count(*)::int AS begun FROM positions WHERE replay_id = ${replayId}::uuid`
+    await expect.poll(() => given.db().$queryRaw(positions), soon).toEqual([{ begun: PARTITIONS }])
+    await publish([queueErased({ organization, at: now(), causeOffset: 5_000 })])
+    await untilFolded()
+    const ofReplay = async () => (await deliveriesOf(organization)).filter((one) => one.replayId === replayId)
+    expect(await ofReplay()).toEqual([])
+    await given.db().$executeRaw(sql`UPDATE endpoints SET disabled_at = NULL WHERE organization = ${organization}`)
+    await untilRead(replayId)
+    expect((await ofReplay()).map(({ webhookId }) => webhookId)).toEqual([bob.id])
+  })
+})
+
+describe('deliveries', () => {
+  it('are deleted 30 days after their end, with their attempts', async () => {
+    const organization = await givenLive()
+    await publish(storyOf(organization))
+    await expect.poll(() => deliveriesOf(organization), soon).toHaveLength(7)
+    const ended = (days: number, nth: number) =>
+      given.db().$executeRaw(sql`
+      WITH chosen AS (SELECT delivery_id FROM deliveries WHERE organization = ${organization} ORDER BY source_offset OFFSET ${nth} LIMIT 1),
+        written AS (INSERT INTO attempts (delivery_id, number, at, duration_ms, outcome) SELECT delivery_id, 1, now(), 1, 'delivered' FROM chosen)
+      UPDATE deliveries SET status = 'delivered', ended_at = now() - make_interval(days => ${days})
+      FROM chosen WHERE deliveries.delivery_id = chosen.delivery_id`)
+    await ended(31, 0)
+    await ended(29, 1)
+    await expect.poll(() => deliveriesOf(organization), soon).toHaveLength(6)
+    const attempts = sql`SELECT count(*)::int AS kept FROM attempts JOIN deliveries USING (delivery_id) WHERE organization = ${organization}`
+    expect(await given.db().$queryRaw(attempts)).toEqual([{ kept: 1 }])
+    expect((await deliveriesOf(organization)).filter(({ status }) => status === 'delivered')).toHaveLength(1)
+  })
+})
+
+it('has users of several partitions in these specs', () => {
+  const users = Array.from({ length: 24 }, (_, index) => userIdFixture(`user-${index}`))
+  expect(new Set(users.map(partitionOf)).size).toBe(PARTITIONS)
+})

@@ -1,0 +1,65 @@
+import type { CatalogView } from '@nextvisit/catalog'
+import type { FoldContext, Recorded } from '@nextvisit/consumer'
+import type { AnyFormFact } from '@nextvisit/contracts'
+import { type Db, sql } from '@nextvisit/database'
+import { LIVE_STREAM, webhookEventOf } from '@nextvisit/domain'
+import { type Draft, emptyDraft, type LiveStream, placeKeyOf, type Position } from './draft.ts'
+import { doubtfulOrganizations, isSameInstant, webhookIn } from './endpoints.ts'
+import { positions } from './tables.ts'
+
+/**
+ * Reads the streams of a batch's projects with one query. No query if no project of the batch has an endpoint, and none in a rebuild, which
+ * writes nothing.
+ */
+export async function loadDraft(
+  db: Db,
+  records: readonly Recorded<AnyFormFact>[],
+  { catalog, mode }: FoldContext,
+): Promise<Draft> {
+  const reporting = mode === 'rebuild' ? [] : reportingRecords(records, catalog)
+  if (reporting.length === 0) return emptyDraft()
+  const places = new Map(
+    reporting.map(({ partition, fact: { organization, project } }) => {
+      const place = { partition, organization, project, replayId: LIVE_STREAM }
+      return [placeKeyOf(place), place]
+    }),
+  )
+  const columns = ['organization', 'project', 'replayId', 'partition'] as const
+  const found = await positions.select(db, sql`FROM ${positions.lookUp([...places.values()], { columns })}`)
+  const known = found.flatMap((position) => streamOf(position, catalog) ?? [])
+  return {
+    ...emptyDraft(),
+    createdAt: new Date().toISOString(),
+    streams: Map.groupBy(known, placeKeyOf),
+    left: leftBefore(
+      records,
+      found.filter((position) => position.isLive && !streamOf(position, catalog)),
+    ),
+  }
+}
+
+function reportingRecords(records: readonly Recorded<AnyFormFact>[], catalog: CatalogView) {
+  const doubtful = doubtfulOrganizations(catalog)
+  return records.filter(({ fact }) => {
+    const { organization, project } = fact
+    const webhooks = catalog.project(organization, project)?.config.webhooks ?? []
+    return (webhooks.length > 0 || doubtful.has(organization)) && webhookEventOf(fact) !== undefined
+  })
+}
+
+/** Returns undefined for an endpoint that is not in the catalog, or is another one there. */
+function streamOf(position: Position, catalog: CatalogView): (LiveStream & { readonly partition: number }) | undefined {
+  const webhook = webhookIn(catalog, position)
+  return webhook && isSameInstant(webhook.addedAt, position.addedAt) ? { ...position, webhook } : undefined
+}
+
+/**
+ * Returns these positions before the first record of their partition. This process does not understand their endpoints, or has an older
+ * catalog than the process before it, or the endpoints are removed: ticks find out.
+ */
+function leftBefore(records: readonly Recorded<AnyFormFact>[], found: readonly Position[]): readonly Position[] {
+  return found.map((position) => {
+    const first = records.find(({ partition }) => partition === position.partition)
+    return { ...position, isLive: false, nextOffset: Number(first?.offset ?? position.nextOffset) }
+  })
+}

@@ -1,0 +1,138 @@
+import type { Recorded, TickContext } from '@nextvisit/consumer'
+import type { AnyFormFact, WebhookEvent } from '@nextvisit/contracts'
+import { type Db, sql } from '@nextvisit/database'
+import { deliveryIdOf, LIVE_STREAM, thinPayloadOf } from '@nextvisit/domain'
+import type { Position } from '../draft.ts'
+import { endpointKeyOf, wants } from '../endpoints.ts'
+import { deliveryOf, type NewDelivery, type Report } from '../new-deliveries.ts'
+import { deliveries } from '../tables.ts'
+import type { Behind } from './plan-tick.ts'
+
+/** Maximum records that a tick reads, apart from the rest of a fetch, for live streams and for replays each. */
+const MAX_RECORDS_A_TICK = 3_000
+const MIN_RECORDS_A_READ = 250
+/** The rest waits for the next tick: batches of the partition wait for this one. */
+const MAX_ROWS_A_TICK = 6_000
+/** A replay of a record takes the body of these other streams of the endpoint, the latest first. */
+const MAX_SIBLINGS = 5
+
+/** Deliveries of positions that were behind, and where the positions are then. */
+export interface ReadOn {
+  readonly deliveries: readonly NewDelivery[]
+  readonly moved: readonly Position[]
+}
+
+/**
+ * Reads positions on, at most up to the checkpoint. Those that are near each other share a read. Live streams come before replays. `round`:
+ * a number that grows with each tick, so that no position waits for another one for ever.
+ */
+export async function readOn(
+  behind: readonly Behind[],
+  context: TickContext<AnyFormFact>,
+  { createdAt, round }: { readonly createdAt: string; readonly round: number },
+): Promise<ReadOn> {
+  const all: { readonly deliveries: NewDelivery[]; readonly moved: Position[] } = { deliveries: [], moved: [] }
+  for (const isOfKind of [isLiveStream, isReplay]) {
+    const waiting = rotated(behind.filter(isOfKind), round)
+    const atMost = Math.max(MIN_RECORDS_A_READ, Math.floor(MAX_RECORDS_A_TICK / waiting.length))
+    const served = new Set<Behind>()
+    let records = 0
+    for (const first of waiting) {
+      if (records >= MAX_RECORDS_A_TICK || all.deliveries.length >= MAX_ROWS_A_TICK) break
+      if (served.has(first)) continue
+      const from = first.position.nextOffset
+      if (BigInt(from) > context.nextOffset) continue
+      const read = await context.readAgain(BigInt(from), atMost)
+      records += read.records.length
+      const reports = read.records.flatMap(reportOf)
+      for (const one of waiting) {
+        if (served.has(one) || !canTake(one, from, read.nextOffset)) continue
+        served.add(one)
+        all.moved.push(movedTo(one, read.nextOffset, context.nextOffset))
+        for (const report of reports)
+          if (takes(one, report)) all.deliveries.push(deliveryOf(one, report.record, report, createdAt))
+      }
+    }
+  }
+  return all
+}
+
+function isLiveStream({ replayId }: Behind): boolean {
+  return replayId === LIVE_STREAM
+}
+
+function isReplay({ replayId }: Behind): boolean {
+  return replayId !== LIVE_STREAM
+}
+
+/** Returns the positions in the order of the log, from another one on in each round. */
+function rotated(behind: readonly Behind[], round: number): readonly Behind[] {
+  const sorted = behind.toSorted((one, other) => one.position.nextOffset - other.position.nextOffset)
+  const at = sorted.length === 0 ? 0 : round % sorted.length
+  return [...sorted.slice(at), ...sorted.slice(0, at)]
+}
+
+interface RecordReport extends Report {
+  readonly record: Recorded<AnyFormFact>
+}
+
+/** Returns nothing for a record that reports nothing, or that an erasure covers. An erasure is always reported. */
+function reportOf(record: Recorded<AnyFormFact>): RecordReport | [] {
+  if (record.isErased && record.fact.type !== 'QueueErased') return []
+  const thin = thinPayloadOf(record.fact)
+  return thin ? { record, type: thin.type, body: JSON.stringify(thin) } : []
+}
+
+function canTake({ position }: Behind, from: number, to: bigint): boolean {
+  return position.nextOffset >= from && (position.nextOffset < to || position.nextOffset === from)
+}
+
+/** The live stream follows batches once it is at the checkpoint. */
+function movedTo({ position }: Behind, to: bigint, checkpoint: bigint): Position {
+  const end = position.endOffset === null ? Number(to) : Math.min(Number(to), position.endOffset)
+  return { ...position, nextOffset: end, isLive: position.replayId === LIVE_STREAM && to === checkpoint }
+}
+
+function takes({ position, webhook, replay, ...endpoint }: Behind, { record, type }: RecordReport): boolean {
+  const { fact, offset } = record
+  if (fact.organization !== endpoint.organization || fact.project !== endpoint.project) return false
+  if (offset < position.nextOffset || (position.endOffset !== null && offset >= position.endOffset)) return false
+  if (!replay) return wants(webhook, type)
+  const { events } = replay
+  const atMs = Date.parse(fact.at)
+  const isWanted = wants(events === null ? webhook : { events: JSON.parse(events) as WebhookEvent[] }, type)
+  return isWanted && atMs >= Date.parse(replay.fromAt) && atMs < Date.parse(replay.toAt)
+}
+
+/**
+ * Gives deliveries the bodies of kept deliveries of the same record and endpoint, so that each `webhook-id` has one body. `behind`: the
+ * positions that the deliveries are of. `replayIds`: the replays of each endpoint, the latest first.
+ */
+export async function reuseBodies(
+  db: Db,
+  rows: readonly NewDelivery[],
+  behind: readonly Behind[],
+  replayIds: ReadonlyMap<string, readonly string[]>,
+): Promise<readonly NewDelivery[]> {
+  const addedAt = new Map(behind.map((one) => [endpointKeyOf(one), one.webhook.addedAt]))
+  const siblings = new Map<string, NewDelivery>()
+  for (const row of rows) {
+    const key = endpointKeyOf(row)
+    const others = [LIVE_STREAM, ...(replayIds.get(key) ?? []).slice(0, MAX_SIBLINGS)]
+    for (const replayId of others) {
+      const stream = { ...row, replayId, addedAt: addedAt.get(key) ?? '' }
+      if (replayId !== row.replayId)
+        siblings.set(deliveryIdOf(stream, row as NewDelivery & { type: WebhookEvent }), row)
+    }
+  }
+  if (siblings.size === 0) return rows
+  const kept = await deliveries.select(
+    db,
+    sql`FROM deliveries WHERE delivery_id = ANY(${[...siblings.keys()]}::uuid[]) AND capture = '{}'`,
+  )
+  const bodies = new Map(kept.map(({ deliveryId, body }) => [siblings.get(deliveryId), body]))
+  return rows.map((row) => {
+    const body = bodies.get(row)
+    return body === undefined ? row : { ...row, body, capture: [] }
+  })
+}

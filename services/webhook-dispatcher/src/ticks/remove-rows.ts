@@ -1,0 +1,124 @@
+import type { CatalogView } from '@nextvisit/catalog'
+import { type Db, type Sql, sql } from '@nextvisit/database'
+import { doubtfulOrganizations, type EndpointRef, webhookIn } from '../endpoints.ts'
+import { endpoints } from '../tables.ts'
+import type { Removed } from './plan-tick.ts'
+
+/** Maximum number of deliveries that a tick deletes for each reason. The next tick deletes more. */
+const MAX_DELETED_A_TICK = 5_000
+/** Deliveries are kept this long after their end, and replays after their beginning. */
+const KEPT_MS = 30 * 86_400_000
+
+/** Returns the instant before which deliveries must have ended to be deleted. */
+export function keptSince(instant: Date): string {
+  return new Date(instant.getTime() - KEPT_MS).toISOString()
+}
+
+/** Deletes the rows of endpoints in a partition that are gone, or were added again. The position goes last. */
+export async function removeEndpoints(db: Db, partition: number, removed: readonly Removed[]): Promise<readonly Sql[]> {
+  const statements: Sql[] = []
+  let left = MAX_DELETED_A_TICK
+  for (const endpoint of removed) {
+    if (left <= 0) break
+    const { organization, project, endpointId } = endpoint
+    const found = await db.$queryRaw<{ id: string }[]>(sql`
+      SELECT delivery_id AS id FROM deliveries
+      WHERE ${isOf(endpoint)} AND partition = ${partition} LIMIT ${left}`)
+    statements.push(
+      sql`
+      DELETE FROM turns WHERE (organization, project, user_id, endpoint_id, replay_id) IN (
+        SELECT organization, project, user_id, endpoint_id, replay_id FROM turns
+        WHERE partition = ${partition} AND organization = ${organization} AND project = ${project}
+          AND endpoint_id = ${endpointId}
+        ORDER BY organization, project, user_id, endpoint_id, replay_id FOR UPDATE)`,
+      ...deleteDeliveries(
+        found.map(({ id }) => id),
+        sql`true`,
+      ),
+    )
+    left -= found.length
+    if (left > 0) statements.push(...forgetEndpoint(endpoint, partition))
+  }
+  return statements
+}
+
+/** The last partition deletes the rows that belong to none. Reviews delete them if two partitions are the last at the same time. */
+function forgetEndpoint(endpoint: Removed, partition: number): Sql[] {
+  const { addedAgainAt } = endpoint
+  if (addedAgainAt !== undefined)
+    return [
+      sql`DELETE FROM positions WHERE ${isOf(endpoint)} AND partition = ${partition} AND added_at < ${addedAgainAt}::timestamptz`,
+      sql`DELETE FROM replays WHERE ${isOf(endpoint)} AND requested_at < ${addedAgainAt}::timestamptz`,
+    ]
+  const isLast = sql`NOT EXISTS (SELECT FROM positions WHERE ${isOf(endpoint)})`
+  return [
+    sql`DELETE FROM positions WHERE ${isOf(endpoint)} AND partition = ${partition}`,
+    sql`DELETE FROM replays WHERE ${isOf(endpoint)} AND ${isLast}`,
+    sql`DELETE FROM endpoints WHERE ${isOf(endpoint)} AND ${isLast}`,
+  ]
+}
+
+function isOf({ organization, project, endpointId }: EndpointRef): Sql {
+  return sql`(organization, project, endpoint_id) = (${organization}, ${project}, ${endpointId})`
+}
+
+/** Returns statements that delete the endpoints and replays without a position whose endpoint is gone. */
+export async function removeOrphans(db: Db, catalog: CatalogView): Promise<readonly Sql[]> {
+  const doubtful = doubtfulOrganizations(catalog)
+  const found = await endpoints.select(
+    db,
+    sql`FROM endpoints WHERE NOT EXISTS (
+      SELECT FROM positions AS own
+      WHERE (own.organization, own.project, own.endpoint_id) = (endpoints.organization, endpoints.project, endpoints.endpoint_id))`,
+  )
+  const gone = found.filter((endpoint) => {
+    const { organization } = endpoint
+    return !webhookIn(catalog, endpoint) && !doubtful.has(organization) && catalog.revision(organization) > 0
+  })
+  return gone.flatMap((endpoint) => [
+    sql`DELETE FROM replays WHERE ${isOf(endpoint)}`,
+    sql`DELETE FROM endpoints WHERE ${isOf(endpoint)} AND added_at = ${endpoint.addedAt}::timestamptz`,
+  ])
+}
+
+/** Deletes deliveries of a partition that ended before an instant, the oldest first, and replays that are as old and complete. */
+export async function deleteOld(db: Db, partition: number, before: string): Promise<readonly Sql[]> {
+  const found = await db.$queryRaw<{ id: string }[]>(sql`
+    SELECT delivery_id AS id FROM deliveries WHERE partition = ${partition} AND ended_at < ${before}::timestamptz
+    ORDER BY ended_at LIMIT ${MAX_DELETED_A_TICK}`)
+  if (found.length === 0) return []
+  return [
+    ...deleteDeliveries(
+      found.map(({ id }) => id),
+      sql`ended_at < ${before}::timestamptz`,
+    ),
+    sql`
+    WITH gone AS (
+      DELETE FROM replays AS asked WHERE requested_at < ${before}::timestamptz
+        AND NOT EXISTS (
+          SELECT FROM positions AS own WHERE own.replay_id = asked.replay_id AND own.next_offset < own.end_offset
+            AND (own.organization, own.project, own.endpoint_id) = (asked.organization, asked.project, asked.endpoint_id))
+        AND NOT EXISTS (
+          SELECT FROM deliveries AS own WHERE own.replay_id = asked.replay_id AND own.status = 'pending'
+            AND (own.organization, own.project, own.endpoint_id) = (asked.organization, asked.project, asked.endpoint_id))
+      RETURNING organization, project, endpoint_id, replay_id
+    )
+    DELETE FROM positions AS own USING gone
+    WHERE (own.organization, own.project, own.endpoint_id, own.replay_id)
+        = (gone.organization, gone.project, gone.endpoint_id, gone.replay_id)`,
+  ]
+}
+
+/** Deletes deliveries with their attempts, if they still meet a condition: a retry may have begun. */
+function deleteDeliveries(ids: readonly string[], only: Sql): Sql[] {
+  if (ids.length === 0) return []
+  return [
+    sql`
+    WITH locked AS MATERIALIZED (
+      SELECT delivery_id FROM deliveries WHERE delivery_id = ANY(${ids}::uuid[]) AND ${only} ORDER BY delivery_id FOR UPDATE
+    ), gone AS (
+      DELETE FROM deliveries USING locked WHERE deliveries.delivery_id = locked.delivery_id RETURNING deliveries.delivery_id
+    )
+    DELETE FROM attempts USING gone WHERE attempts.delivery_id = gone.delivery_id`,
+  ]
+}

@@ -1,0 +1,80 @@
+import type { CatalogView } from '@nextvisit/catalog'
+import type { TickContext, Ticks } from '@nextvisit/consumer'
+import type { AnyFormFact } from '@nextvisit/contracts'
+import type { Db, Sql } from '@nextvisit/database'
+import { endpointKeyOf, hasEndpoints } from '../endpoints.ts'
+import { writeDeliveries } from '../new-deliveries.ts'
+import { positions } from '../tables.ts'
+import { createPositions } from './new-positions.ts'
+import { planTick } from './plan-tick.ts'
+import { readOn, reuseBodies } from './read-on.ts'
+import { findRows, findWork, readRows, type Replay } from './read-rows.ts'
+import { deleteOld, keptSince, removeEndpoints, removeOrphans } from './remove-rows.ts'
+import { createReview } from './review.ts'
+
+/**
+ * Creates the ticks of deliveries. Only they change positions, and they run between batches of the partition: no record is missing where an
+ * endpoint stops and continues, and none overtakes another one of its user. Without endpoints in the catalog they ask Postgres once.
+ */
+export function createTicks(): Ticks<AnyFormFact> {
+  const review = createReview()
+  let round = 0
+
+  async function tick(db: Db, instant: Date, context: TickContext<AnyFormFact>): Promise<readonly Sql[]> {
+    const { catalog, partition } = context
+    const state = review.state()
+    const isReviewed = review.isReviewed(partition)
+    const rows = await readRows(db, partition)
+    const plan = planTick(rows, catalog, currentAsOfMs(catalog, instant))
+    const removal = await removeEndpoints(db, partition, plan.removed)
+    const created = await createPositions(plan, context)
+    const createdAt = instant.toISOString()
+    round += 1
+    const read = await readOn(plan.behind, context, { createdAt, round })
+    const deliveries = await reuseBodies(db, read.deliveries, plan.behind, latestReplays(rows.replays))
+    // What this tick changes may fail to commit, so the next one ends the review.
+    const isSettled = !plan.mustWait && [plan.removed, plan.added, plan.stopped].every(({ length }) => length === 0)
+    const orphans = isSettled && !isReviewed ? await removeOrphans(db, catalog) : []
+    if (isSettled && orphans.length === 0) review.end(partition, state)
+    return [
+      ...writeDeliveries(deliveries),
+      ...removal,
+      ...created,
+      ...positions.update(
+        plan.stopped.map((position) => ({ ...position, isLive: false, nextOffset: context.nextOffset })),
+        ['isLive', 'nextOffset'],
+      ),
+      ...positions.update(read.moved, ['isLive', 'nextOffset']),
+      ...positions.deleteByKeys(plan.forgotten),
+      ...orphans,
+      ...(await deleteOld(db, partition, keptSince(instant))),
+    ]
+  }
+
+  return {
+    due: async (db, instant, { catalog, partitions }) => {
+      const unreviewed = review.begin(catalog, partitions)
+      if (hasEndpoints(catalog))
+        return [...unreviewed, ...(await findWork(db, catalog, { partitions, before: keptSince(instant) }))]
+      const state = review.state()
+      const withRows = await findRows(db, unreviewed)
+      for (const partition of unreviewed) if (!withRows.includes(partition)) review.end(partition, state)
+      return withRows
+    },
+    tick: async (db, instant, context) => {
+      // A rebuild carries all rows.
+      return { statements: context.mode === 'rebuild' ? [] : await tick(db, instant, context) }
+    },
+  }
+}
+
+/** Returns when the catalog was current, in the clock of ticks. */
+function currentAsOfMs(catalog: CatalogView, instant: Date): number {
+  return instant.getTime() - (performance.now() - catalog.currentAsOfMs())
+}
+
+function latestReplays(replays: readonly Replay[]): ReadonlyMap<string, readonly string[]> {
+  const latestFirst = replays.toSorted((one, other) => Date.parse(other.requestedAt) - Date.parse(one.requestedAt))
+  const byEndpoint = Map.groupBy(latestFirst, endpointKeyOf)
+  return new Map(Array.from(byEndpoint, ([key, own]) => [key, own.map(({ replayId }) => replayId)]))
+}
