@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, readonly [string, () => Promise<CommandM
   forms: ['Test forms on past records.', () => import('./commands/forms.ts')],
   keys: ['Create API keys.', () => import('./commands/keys.ts')],
   export: ['Export records as NDJSON.', () => import('./commands/export.ts')],
+  webhooks: ['Show, test, replay and hear webhooks.', () => import('./commands/webhooks.ts')],
   answers: ['Export the answers to a form.', () => import('./commands/answers.ts')],
   users: ['Export the data of a person; list suppressed users.', () => import('./commands/users.ts')],
   erase: ['Erase users for good.', () => import('./commands/erase.ts')],
@@ -46,7 +47,7 @@ export async function runProgram(argv: readonly string[], catalogTopic?: string)
     .configureHelp({ visibleOptions: ({ options }) => [...options] })
     .addHelpText(
       'after',
-      '\nCommands act on a local stack, or on the system in the environment.\nThey exit with 0 if done, 1 if refused or failed, 2 if the arguments or a file are invalid.\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
+      '\nCommands act on a local stack, or the system in the environment. Exit: 0 done, 1 failed, 2 invalid input.\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
     )
   for (const [name, [summary, load]] of Object.entries(COMMANDS)) {
     const command = argv.includes(name) ? (await load()).createCommand(catalogTopic) : new Command(name)

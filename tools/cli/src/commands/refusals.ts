@@ -8,6 +8,7 @@ import { CliError, EXIT } from '../errors.ts'
 import { completeProject, PROJECT_HELP, type ProjectName, requireProject } from '../find-project.ts'
 import { parseProject } from '../options.ts'
 import { complain, print, styled } from '../output/print.ts'
+import { untilInterrupted } from '../output/until-interrupted.ts'
 
 export interface RefusalsFlags {
   readonly project: ProjectName
@@ -92,16 +93,11 @@ async function show(read: Read, flags: Shown, requireKnown: () => Promise<void>)
   printAll(latest, flags)
   if (latest.length < kept.length)
     complain(`Shown: the latest ${latest.length} of ${kept.length} kept refusals. Use --limit to show more.`)
-  if (flags.follow) await follow(read, first.refusals, flags)
+  if (flags.follow) await untilInterrupted((signal) => follow(read, first.refusals, flags, signal))
 }
 
-/** Prints new refusals until Ctrl-C or until the reader closes the pipe. Reports an outage of Redis once and continues. */
-async function follow(read: Read, shown: readonly KeptRefusal[], flags: Shown): Promise<void> {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const stop = () => stopping.abort()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, stop)
-  process.stdout.once('error', stop)
+/** Prints new refusals until the signal ends it. Reports an outage of Redis once and continues. */
+async function follow(read: Read, shown: readonly KeptRefusal[], flags: Shown, signal: AbortSignal): Promise<void> {
   let known = new Set(shown.map(({ id }) => id))
   let isAway = false
   while (!signal.aborted) {
@@ -118,8 +114,6 @@ async function follow(read: Read, shown: readonly KeptRefusal[], flags: Shown): 
     )
     known = new Set(all.map(({ id }) => id))
   }
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, stop)
-  process.stdout.off('error', stop)
 }
 
 function ofUser(all: readonly KeptRefusal[], { user, place }: Shown): readonly KeptRefusal[] {

@@ -1,0 +1,97 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { WebhookEvent } from '@nextvisit/contracts'
+import { createWebhookSecret } from '@nextvisit/domain'
+import { CliError } from '../errors.ts'
+import { type ProjectName, projectName } from '../find-project.ts'
+import { complain, escapeInvisible, print, styled } from '../output/print.ts'
+import { untilInterrupted } from '../output/until-interrupted.ts'
+import { answerOf, connectDispatcher, type DispatcherClient } from './ask-dispatcher.ts'
+import { faultOfDelivery } from './verify-delivery.ts'
+
+export interface ListenFlags {
+  readonly project: ProjectName
+  readonly events?: readonly WebhookEvent[]
+  readonly json?: true
+}
+
+type Question = Parameters<DispatcherClient['listen']>[0]
+type Asked = Awaited<ReturnType<DispatcherClient['listen']>>
+type Heard = Extract<Asked, { outcome: 'answered' }>['answer']
+
+const TRY_AGAIN_AFTER_MS = 1_000
+
+/** Prints the deliveries of a project until Ctrl-C, and verifies each. They go to no endpoint, and change nothing. */
+export async function listen({ project, events, json }: ListenFlags, topic: string): Promise<void> {
+  const { place, each, requireInWorkspace } = await connectDispatcher(project, topic)
+  await requireInWorkspace(undefined)
+  const secret = createWebhookSecret(randomBytes(32))
+  const question = { ...place, listenerId: randomUUID(), secret, ...(events && { events: [...events] }) }
+  const ear = createEar(secret, json === true)
+  await untilInterrupted(async (signal) => {
+    const processes = [...each].map(([url, client]) => ({ url, client, first: client.listen(question, { signal }) }))
+    const firsts = await Promise.all(processes.map(({ first }) => first))
+    if (signal.aborted) return
+    // Other errors are reported for each process, and tried again.
+    if (firsts.every(({ outcome }) => outcome !== 'answered')) for (const asked of firsts) answerOf(asked)
+    const what = events ? events.join(', ') : 'all events'
+    complain(`Listening to ${what} of ${projectName(place)}. Ctrl-C ends. Signed with the secret ${secret}`)
+    await Promise.all(processes.map((one, nth) => hear({ ...one, question, ear, signal, asked: firsts[nth] as Asked })))
+  })
+  if (ear.faults() > 0) throw new CliError(`${ear.faults()} of these deliveries were not signed as they should be.`)
+}
+
+interface Hearing {
+  readonly url: string
+  readonly client: DispatcherClient
+  readonly question: Question
+  readonly ear: Ear
+  readonly signal: AbortSignal
+  /** The first answer. */
+  readonly asked: Asked
+}
+
+/** Asks one process until the signal is aborted. Reports an outage once, and goes on. */
+async function hear({ url, client, question, ear, signal, asked: first }: Hearing): Promise<void> {
+  let isAway = false
+  for (let asked = first; ; asked = await client.listen(question, { signal })) {
+    if (asked.outcome === 'answered') ear.take(asked.answer)
+    if (signal.aborted) return
+    const wasAway = isAway
+    isAway = asked.outcome !== 'answered'
+    if (!isAway) continue
+    if (!wasAway) complain(`The webhook dispatcher at ${url} does not answer: deliveries may be missing. Retrying.`)
+    await sleep(TRY_AGAIN_AFTER_MS, undefined, { signal }).catch(() => undefined)
+    if (signal.aborted) return
+  }
+}
+
+interface Ear {
+  readonly take: (heard: Heard) => void
+  /** Returns the number of deliveries that were not valid. */
+  readonly faults: () => number
+}
+
+function createEar(secret: string, isJson: boolean): Ear {
+  let faults = 0
+  return {
+    faults: () => faults,
+    take: ({ deliveries, missed }) => {
+      for (const delivery of deliveries) {
+        const fault = faultOfDelivery(delivery, secret, Date.now())
+        if (fault !== undefined) faults += 1
+        if (isJson) print(JSON.stringify({ isValid: fault === undefined, ...delivery }))
+        else printDelivery(delivery, fault)
+      }
+      if (missed > 0) complain(`${missed} deliveries came too fast, and are not shown.`)
+    },
+  }
+}
+
+function printDelivery({ headers, body }: Heard['deliveries'][number], fault: string | undefined): void {
+  const payload = JSON.parse(body) as { type: string; timestamp: string; data: { userId?: string } }
+  const user = payload.data.userId === undefined ? '' : `  user ${payload.data.userId}`
+  const verdict = fault === undefined ? styled('green', 'signature valid') : styled('red', `not valid: ${fault}`)
+  print(`${payload.timestamp}  ${styled('bold', payload.type)}${user}  ${verdict}  webhook-id ${headers['webhook-id']}`)
+  print(`  ${escapeInvisible(body)}`)
+}
