@@ -1,11 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { type CatalogView, emptyCatalog, encryptWebhookSecret, foldCatalog, lookupsOf } from '@nextvisit/catalog'
-import { OrganizationConfig, type Webhook, type WebhookType } from '@nextvisit/contracts'
+import { randomUUID } from 'node:crypto'
+import type { WebhookType } from '@nextvisit/contracts'
 import { type CommitDb, raw, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { LIVE_STREAM } from '@nextvisit/domain'
 import { partitionForKey } from '@nextvisit/log'
-import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { createLogger } from '@nextvisit/service-kit'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { afterAll, beforeAll, beforeEach, inject, onTestFinished } from 'vitest'
@@ -16,60 +14,10 @@ import { createEndpoints } from '../src/sending/endpoints.ts'
 import { LOOPBACK } from '../src/sending/networks.ts'
 import { createSender, type SenderParts } from '../src/sending/sender.ts'
 import { attempts, deliveries, turns } from '../src/tables.ts'
+import { type GivenWebhook, givenCatalog, PROJECT, RING } from './given-catalog.ts'
 
 export const PARTITIONS = 4
-export const PROJECT = { organization: 'acme', project: 'shop' }
-export const ADDED_AT = '2026-11-01T10:00:00.000Z'
-export const RING = givenKeyRing('ab'.repeat(32))
 const RETRY_DELAYS_MS = [20, 40]
-
-export function newSecret(): string {
-  return `whsec_${randomBytes(32).toString('base64')}`
-}
-
-/** An endpoint as `apply` writes it. */
-export interface GivenWebhook extends Partial<Omit<Webhook, 'secret' | 'previousSecret'>> {
-  readonly id: string
-  readonly url: string
-  readonly secret?: string
-  readonly previousSecret?: { readonly secret: string; readonly until: string }
-}
-
-/** A catalog that a spec changes. */
-export function givenCatalog() {
-  const state = emptyCatalog()
-  const listeners: ((organization: string) => void)[] = []
-  let revision = 0
-  const setWebhooks = (...webhooks: readonly GivenWebhook[]): void => {
-    const seal = (id: string, secret: string) => encryptWebhookSecret(secret, RING, { ...PROJECT, endpointId: id })
-    const config = OrganizationConfig.parse({
-      id: PROJECT.organization,
-      projects: [
-        {
-          id: PROJECT.project,
-          webhooks: webhooks.map(({ secret = newSecret(), previousSecret, ...own }) => ({
-            addedAt: ADDED_AT,
-            ...own,
-            secret: seal(own.id, secret),
-            ...(previousSecret && {
-              previousSecret: { ...previousSecret, secret: seal(own.id, previousSecret.secret) },
-            }),
-          })),
-        },
-      ],
-    })
-    revision += 1
-    const { organization } = PROJECT
-    foldCatalog(state, { outcome: 'read', id: randomUUID(), organization, revision, config, notUnderstood: [] })
-    for (const listener of listeners) listener(organization)
-  }
-  const view: CatalogView = {
-    ...lookupsOf(state),
-    onChange: (listener) => void listeners.push(listener),
-    currentAsOfMs: () => Number.POSITIVE_INFINITY,
-  }
-  return { view, setWebhooks }
-}
 
 export interface GivenDelivery {
   readonly userId?: string

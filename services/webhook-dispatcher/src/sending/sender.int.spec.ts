@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from '@nextvisit/database'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import { givenSenders, newSecret } from '../../test/given-sender.ts'
+import { newSecret } from '../../test/given-catalog.ts'
+import { givenSenders } from '../../test/given-sender.ts'
 import { type Received, startReceiver } from '../../test/start-receiver.ts'
 
 const given = givenSenders()
