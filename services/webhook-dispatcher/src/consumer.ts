@@ -4,9 +4,10 @@ import { DISABLED_IN_FILE, DONE } from '@nextvisit/contracts'
 import { BEHIND, type CallContext, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { enableEndpoint, testEndpoint } from './endpoint-commands.ts'
+import { webhookOf } from './endpoints.ts'
 import { createListeners, TOO_MANY_LISTENERS } from './listeners.ts'
 import { createProjection } from './projection.ts'
-import { readEndpoints, readUnhealthyEndpoints, webhookOf } from './queries.ts'
+import { readEndpoints, readUnhealthyEndpoints } from './queries.ts'
 import { readDeliveries, readDelivery } from './read-deliveries.ts'
 import { beginReplay } from './replays.ts'
 import { retryDelivery, retryFailed } from './retry-deliveries.ts'
@@ -21,7 +22,7 @@ export const webhookDispatcher = defineConsumer({
   version: packageJson.version,
   schema: 'webhooks',
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
-  projection: () => createProjection(),
+  projection: () => createProjection(listeners),
 
   // Places in the log, and what was sent.
   tables: {

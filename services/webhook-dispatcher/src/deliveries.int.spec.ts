@@ -108,6 +108,27 @@ describe('a live endpoint', () => {
   })
 })
 
+describe('a listener', () => {
+  it('hears what its project reports, without an endpoint', async () => {
+    const organization = newOrganization()
+    const secret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`
+    const question = { organization, project: 'shop', listenerId: randomUUID(), secret }
+    const context = {
+      signal: new AbortController().signal,
+      deadlineAt: performance.now() + 10_000,
+      now: () => new Date(),
+    }
+    expect(await given.listeners.listen(question, context)).toEqual({ deliveries: [], missed: 0 })
+    const changed = segmentChange(organization)
+    await publish([segmentChange(newOrganization()), { ...changed, id: randomUUID(), project: 'blog' }, changed])
+    expect(await given.listeners.listen(question, context)).toMatchObject({
+      deliveries: [{ headers: { 'webhook-id': changed.id } }],
+      missed: 0,
+    })
+    expect(await deliveriesOf(organization)).toEqual([])
+  })
+})
+
 describe('a new endpoint', () => {
   it('gets the records since it was added, also if no process knew it then, and becomes live', async () => {
     const organization = newOrganization()
@@ -451,8 +472,11 @@ describe('a replay', () => {
     const captured = '{"type":"form.answered","captured":true}'
     await given.db().$executeRaw(sql`
       UPDATE deliveries SET body = ${captured}, capture = '{}' WHERE organization = ${organization} AND type = 'form.answered'`)
-    await untilRead(await beginReplay(organization))
-    const byStream = Map.groupBy(await deliveriesOf(organization), ({ replayId }) => replayId === LIVE_STREAM)
+    const replayId = await beginReplay(organization)
+    await untilRead(replayId)
+    const byStream = Map.groupBy(await deliveriesOf(organization), (one) => one.replayId === LIVE_STREAM)
+    const places = sql`SELECT DISTINCT begin_offset <= end_offset AS "isKnown" FROM positions WHERE replay_id = ${replayId}::uuid`
+    expect(await given.db().$queryRaw(places)).toEqual([{ isKnown: true }])
     const shown = (own = true) => byStream.get(own)?.map(({ webhookId, body, capture }) => [webhookId, body, capture])
     expect(shown(false)).toEqual(shown(true))
     expect(shown(false)?.map(([id]) => id)).toEqual(idsOf(story))

@@ -2,6 +2,7 @@ import type { ErasedUser } from '@nextvisit/consumer'
 import { projectKeyOf } from '@nextvisit/domain'
 import type { ProjectRef } from '@nextvisit/contracts'
 import type { RowOf } from '@nextvisit/database'
+import type { HeardEvent } from './listeners.ts'
 import type { DeliveryStreamOf, NewDelivery } from './new-deliveries.ts'
 import type { positions } from './tables.ts'
 
@@ -22,12 +23,14 @@ export interface Draft {
   /** Positions of endpoints that this process does not know. They stop before the batch. */
   readonly left: readonly Position[]
   readonly deliveries: NewDelivery[]
+  /** Events of projects that somebody listens to. */
+  readonly heard: readonly HeardEvent[]
   readonly erased: ErasedUser[]
 }
 
 /** Returns a draft of a batch that no endpoint wants. */
 export function emptyDraft(): Draft {
-  return { createdAt: '', streams: new Map(), left: [], deliveries: [], erased: [] }
+  return { createdAt: '', streams: new Map(), left: [], deliveries: [], heard: [], erased: [] }
 }
 
 /** Returns the key of a project in a partition. */

@@ -1,11 +1,6 @@
-import type { CatalogView } from '@nextvisit/catalog'
-import type { ProjectRef, Webhook, WebhookEvent } from '@nextvisit/contracts'
+import type { CatalogView, EndpointRef } from '@nextvisit/catalog'
+import type { Webhook, WebhookEvent } from '@nextvisit/contracts'
 import { projectKeyOf } from '@nextvisit/domain'
-
-/** An endpoint, as rows name it. */
-export interface EndpointRef extends ProjectRef {
-  readonly endpointId: string
-}
 
 /** An endpoint of the catalog. */
 export interface Endpoint extends EndpointRef {
@@ -17,9 +12,9 @@ export function endpointKeyOf(endpoint: EndpointRef): string {
   return `${projectKeyOf(endpoint)}/${endpoint.endpointId}`
 }
 
-/** Returns the endpoint in the catalog; undefined: it is not there, or this process does not understand it. */
-export function webhookIn(
-  catalog: CatalogView,
+/** Returns the endpoint in the catalog; undefined: the project has none with this id, or this process does not understand it. */
+export function webhookOf(
+  catalog: Pick<CatalogView, 'project'>,
   { organization, project, endpointId }: EndpointRef,
 ): Webhook | undefined {
   return catalog.project(organization, project)?.config.webhooks.find(({ id }) => id === endpointId)

@@ -4,7 +4,7 @@ import type { AnyFormFact } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { LIVE_STREAM, webhookEventOf } from '@nextvisit/domain'
 import { type Draft, emptyDraft, type LiveStream, placeKeyOf, type Position } from './draft.ts'
-import { doubtfulOrganizations, isSameInstant, webhookIn } from './endpoints.ts'
+import { doubtfulOrganizations, isSameInstant, webhookOf } from './endpoints.ts'
 import { positions } from './tables.ts'
 
 /**
@@ -49,7 +49,7 @@ function reportingRecords(records: readonly Recorded<AnyFormFact>[], catalog: Ca
 
 /** Returns undefined for an endpoint that is not in the catalog, or is another one there. */
 function streamOf(position: Position, catalog: CatalogView): (LiveStream & { readonly partition: number }) | undefined {
-  const webhook = webhookIn(catalog, position)
+  const webhook = webhookOf(catalog, position)
   return webhook && isSameInstant(webhook.addedAt, position.addedAt) ? { ...position, webhook } : undefined
 }
 

@@ -2,7 +2,7 @@ import type { Recorded } from '@nextvisit/consumer'
 import type { AnyFormFact, Webhook } from '@nextvisit/contracts'
 import type { NewRow, Sql } from '@nextvisit/database'
 import { capturedMembersOf, deliveryIdOf, type ThinPayload } from '@nextvisit/domain'
-import type { EndpointRef } from './endpoints.ts'
+import type { EndpointRef } from '@nextvisit/catalog'
 import { deliveries, turns } from './tables.ts'
 
 export type NewDelivery = NewRow<typeof deliveries>

@@ -1,9 +1,10 @@
 import { erasedUserOf, type FoldContext, type Projection, type Recorded } from '@nextvisit/consumer'
 import { type AnyFormFact, SealedFormFact, TOPICS } from '@nextvisit/contracts'
-import { thinPayloadOf } from '@nextvisit/domain'
+import { capturedMembersOf, thinPayloadOf } from '@nextvisit/domain'
 import type { ZodType } from 'zod'
 import { type Draft, type LiveStream, placeKeyOf } from './draft.ts'
 import { wants } from './endpoints.ts'
+import type { HeardEvent, Listeners } from './listeners.ts'
 import { loadDraft } from './load-draft.ts'
 import { deliveryOf } from './new-deliveries.ts'
 import { saveDraft } from './save-draft.ts'
@@ -13,7 +14,9 @@ import { createTicks } from './ticks/ticks.ts'
  * Creates the projection of deliveries. A batch writes those of live endpoints; ticks write those of endpoints that are behind, and of
  * replays (decision 20).
  */
-export function createProjection(): Projection<AnyFormFact, Draft> {
+export function createProjection(
+  listeners: Pick<Listeners, 'isHeard' | 'hear'> = NOBODY,
+): Projection<AnyFormFact, Draft> {
   return {
     name: 'webhook-dispatcher',
     topic: TOPICS.formEvents,
@@ -21,7 +24,10 @@ export function createProjection(): Projection<AnyFormFact, Draft> {
     fence: 'QueueErased',
     // Of an erasure, the first copy is the fence.
     idempotencyOf: (fact) => (fact.type === 'QueueErased' ? { id: fact.id, receivedMs: Infinity } : undefined),
-    load: loadDraft,
+    load: async (db, records, context) => {
+      const heard = context.mode === 'live' ? records.flatMap((record) => heardEventOf(record, listeners)) : []
+      return { ...(await loadDraft(db, records, context)), heard }
+    },
     evolve: {
       FormQueued: report,
       FormDelivered: report,
@@ -36,8 +42,23 @@ export function createProjection(): Projection<AnyFormFact, Draft> {
       SegmentLeft: report,
     },
     save: (draft) => ({ statements: saveDraft(draft) }),
+    afterCommit: async (_db, { heard }) => listeners.hear(heard),
     ticks: createTicks(),
   }
+}
+
+const NOBODY: Pick<Listeners, 'isHeard' | 'hear'> = { isHeard: () => false, hear: () => {} }
+
+function heardEventOf(
+  { fact }: Recorded<AnyFormFact>,
+  { isHeard }: Pick<Listeners, 'isHeard'>,
+): HeardEvent | readonly [] {
+  if (!isHeard(fact)) return []
+  const thin = thinPayloadOf(fact)
+  if (!thin) return []
+  const { organization, project, userId, id: webhookId } = fact
+  const event = { organization, project, userId, webhookId, type: thin.type }
+  return { ...event, body: JSON.stringify(thin), capture: capturedMembersOf(thin.type, []) }
 }
 
 /** Writes the deliveries of a record to the endpoints that have passed it, or pass it now. */

@@ -11,6 +11,7 @@ import {
 } from '@nextvisit/contracts'
 import { type Db, raw, sql, type Sql } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
+import { webhookOf } from './endpoints.ts'
 import { readReplays } from './replays.ts'
 
 const MAX_UNHEALTHY = 1_000
@@ -31,14 +32,6 @@ interface EndpointRow {
   readonly pending: number
   readonly failed: number
   readonly oldestPendingAt: Date | null
-}
-
-/** Returns the endpoint in the catalog; undefined: the project has none with this id, or this process does not understand it. */
-export function webhookOf(
-  catalog: Pick<CatalogView, 'project'>,
-  { organization, project, endpointId }: EndpointRef,
-): Webhook | undefined {
-  return catalog.project(organization, project)?.config.webhooks.find(({ id }) => id === endpointId)
 }
 
 interface EndpointsOptions {

@@ -6,7 +6,8 @@ import { createPublisher, type LogConnection, partitionForKey, type Publisher } 
 import { createTestDatabase, createTestTopic, type TestDatabase, testSealOf } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject } from 'vitest'
 import { webhookDispatcher } from '../src/consumer.ts'
-import { webhookIn } from '../src/endpoints.ts'
+import { webhookOf } from '../src/endpoints.ts'
+import { createListeners } from '../src/listeners.ts'
 import { createProjection } from '../src/projection.ts'
 import { createChangingCatalog } from './changing-catalog.ts'
 
@@ -49,6 +50,7 @@ function foldedBy({ progress }: Pick<ProjectionRunner, 'progress'>): number {
 /** Runs the projection on a log of its own for the specs of a file. Each spec has an organization of its own. */
 export function givenDispatcher() {
   const catalog = createChangingCatalog()
+  const listeners = createListeners()
   let database: TestDatabase
   let db: CommitDb
   let publisher: Publisher
@@ -72,7 +74,7 @@ export function givenDispatcher() {
   })
 
   async function start(): Promise<void> {
-    const projection = { ...createProjection(), topic: log.topic }
+    const projection = { ...createProjection(listeners), topic: log.topic }
     ;({ runner } = await startRunner(projection, log.connection, db, { catalog: catalog.view }))
   }
 
@@ -104,6 +106,7 @@ export function givenDispatcher() {
 
   return {
     catalog,
+    listeners,
     db: () => db,
     connection: () => log.connection,
     runner: () => runner,
@@ -116,7 +119,7 @@ export function givenDispatcher() {
     webhookIdsOf: async (organization: string) => (await deliveriesOf(organization)).map(({ webhookId }) => webhookId),
     /** Resolves once an endpoint is live in every partition. */
     untilLive: async (organization: string, endpointId = 'crm'): Promise<void> => {
-      const addedAt = webhookIn(catalog.view, { organization, project: 'shop', endpointId })?.addedAt
+      const addedAt = webhookOf(catalog.view, { organization, project: 'shop', endpointId })?.addedAt
       const live = () =>
         db.$queryRaw(sql`
           SELECT count(*)::int AS live FROM positions

@@ -33,7 +33,7 @@ export async function createPositions(
   for (const { organization, project, endpointId, replayId, addedAt, fromAt } of begun.slice(0, MAX_NEW_A_TICK)) {
     const from = await find(Date.parse(fromAt) - REPLAY_BEGINS_EARLIER_MS)
     const place = { organization, project, endpointId, replayId, partition, addedAt }
-    rows.push({ ...place, nextOffset: from, endOffset: nextOffset, isLive: false })
+    rows.push({ ...place, nextOffset: from, beginOffset: from, endOffset: nextOffset, isLive: false })
   }
   return [...createEndpoints(added.slice(0, MAX_NEW_A_TICK)), ...positions.insertMissing(rows)]
 }

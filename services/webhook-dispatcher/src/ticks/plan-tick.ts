@@ -1,14 +1,7 @@
-import type { CatalogView } from '@nextvisit/catalog'
+import type { CatalogView, EndpointRef } from '@nextvisit/catalog'
 import { LIVE_STREAM } from '@nextvisit/domain'
 import type { Position } from '../draft.ts'
-import {
-  doubtfulOrganizations,
-  type Endpoint,
-  endpointKeyOf,
-  type EndpointRef,
-  endpointsOf,
-  webhookIn,
-} from '../endpoints.ts'
+import { doubtfulOrganizations, type Endpoint, endpointKeyOf, endpointsOf, webhookOf } from '../endpoints.ts'
 import type { DeliveryStreamOf } from '../new-deliveries.ts'
 import type { Replay, Rows } from './read-rows.ts'
 
@@ -59,7 +52,7 @@ export function planTick(rows: Rows, catalog: CatalogView, asOfMs: number): Tick
   function planPosition(position: Position): void {
     const { organization, project, endpointId, replayId, addedAt, isLive, nextOffset, endOffset } = position
     const endpoint = { organization, project, endpointId }
-    const webhook = webhookIn(catalog, endpoint)
+    const webhook = webhookOf(catalog, endpoint)
     const isOther = webhook ? Math.sign(Date.parse(webhook.addedAt) - Date.parse(addedAt)) : 0
     if (webhook && isOther > 0) {
       removed.set(endpointKeyOf(endpoint), { ...endpoint, addedAgainAt: webhook.addedAt })
@@ -91,7 +84,7 @@ export function planTick(rows: Rows, catalog: CatalogView, asOfMs: number): Tick
     }),
     begun: rows.replays.flatMap((replay) => {
       const live = known.get(endpointKeyOf(replay))
-      const webhook = webhookIn(catalog, replay)
+      const webhook = webhookOf(catalog, replay)
       const isOfLive = live && webhook && Date.parse(live.addedAt) === Date.parse(webhook.addedAt)
       return isOfLive && !started.has(replay.replayId) ? { ...replay, addedAt: live.addedAt } : []
     }),

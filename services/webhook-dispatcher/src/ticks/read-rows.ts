@@ -1,9 +1,9 @@
-import type { CatalogView } from '@nextvisit/catalog'
+import type { CatalogView, EndpointRef } from '@nextvisit/catalog'
 import { type Db, type RowOf, sql } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
 import type { Webhook } from '@nextvisit/contracts'
 import type { Position } from '../draft.ts'
-import { endpointKeyOf, type EndpointRef, isSameInstant, webhookIn } from '../endpoints.ts'
+import { endpointKeyOf, isSameInstant, webhookOf } from '../endpoints.ts'
 import { endpoints, positions, replays } from '../tables.ts'
 
 export type Replay = RowOf<typeof replays>
@@ -72,7 +72,7 @@ export async function findWork(
 
 function isDue({ kind, addedAt, disabledSince, ...endpoint }: Work, catalog: CatalogView): boolean {
   if (kind === 'old') return true
-  const webhook = webhookIn(catalog, endpoint)
+  const webhook = webhookOf(catalog, endpoint)
   if (!webhook) return false
   if (kind === 'replay') return true
   const isSame = addedAt?.getTime() === Date.parse(webhook.addedAt)

@@ -1,6 +1,6 @@
-import type { CatalogView } from '@nextvisit/catalog'
+import type { CatalogView, EndpointRef } from '@nextvisit/catalog'
 import { type Db, type Sql, sql } from '@nextvisit/database'
-import { doubtfulOrganizations, type EndpointRef, webhookIn } from '../endpoints.ts'
+import { doubtfulOrganizations, webhookOf } from '../endpoints.ts'
 import { endpoints } from '../tables.ts'
 import type { Removed } from './plan-tick.ts'
 
@@ -73,7 +73,7 @@ export async function removeOrphans(db: Db, catalog: CatalogView): Promise<reado
   )
   const gone = found.filter((endpoint) => {
     const { organization } = endpoint
-    return !webhookIn(catalog, endpoint) && !doubtful.has(organization) && catalog.revision(organization) > 0
+    return !webhookOf(catalog, endpoint) && !doubtful.has(organization) && catalog.revision(organization) > 0
   })
   return gone.flatMap((endpoint) => [
     sql`DELETE FROM replays WHERE ${isOf(endpoint)}`,
