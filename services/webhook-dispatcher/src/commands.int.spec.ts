@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from '@nextvisit/database'
 import { describe, expect, it } from 'vitest'
 import { ADDED_AT, newSecret, PROJECT } from '../test/given-catalog.ts'
-import { givenSenders } from '../test/given-sender.ts'
+import { givenSenders, PARTITIONS } from '../test/given-sender.ts'
 import { type Received, startReceiver } from '../test/start-receiver.ts'
 import { Webhook } from 'standardwebhooks'
 import { enableEndpoint, testEndpoint } from './endpoint-commands.ts'
@@ -173,7 +173,7 @@ describe('enabling an endpoint', { timeout: 60_000 }, () => {
     await expect.poll(given.readHealth, PATIENT).toMatchObject({ disabledAt: expect.any(Date) })
 
     answerWith((_, response) => response.end())
-    await enableEndpoint(given.db(), { ...CRM, addedAt: ADDED_AT }, new Date())
+    await enableEndpoint(given.db(), { ...CRM, addedAt: ADDED_AT }, { now: new Date(), partitions: PARTITIONS })
     await expect.poll(statuses, PATIENT).toEqual(['delivered', 'delivered'])
     expect(received).toHaveLength(4)
     expect(await given.readHealth()).toMatchObject({ disabledAt: null, because: null, failingSince: null })
@@ -186,7 +186,7 @@ describe('enabling an endpoint', { timeout: 60_000 }, () => {
     await given.startSender({ retryDelaysMs: [DAY_MS] })
     await expect.poll(given.readHealth, PATIENT).toMatchObject({ failingSince: expect.any(Date) })
     const [before] = await given.readTurns()
-    await enableEndpoint(given.db(), { ...CRM, addedAt: ADDED_AT }, new Date())
+    await enableEndpoint(given.db(), { ...CRM, addedAt: ADDED_AT }, { now: new Date(), partitions: PARTITIONS })
     expect(await given.readTurns()).toEqual([before])
     expect(await given.readHealth()).toMatchObject({ failingSince: expect.any(Date) })
   })
@@ -194,7 +194,7 @@ describe('enabling an endpoint', { timeout: 60_000 }, () => {
   it('needs a row of this endpoint, not of one with the same id before', async () => {
     await given.db().$executeRaw(sql`
       INSERT INTO endpoints (organization, project, endpoint_id, added_at, disabled_at) VALUES ('acme', 'shop', 'crm', now(), now())`)
-    await enableEndpoint(given.db(), { ...CRM, addedAt: ADDED_AT }, new Date())
+    await enableEndpoint(given.db(), { ...CRM, addedAt: ADDED_AT }, { now: new Date(), partitions: PARTITIONS })
     expect(await given.readHealth()).toMatchObject({ disabledAt: expect.any(Date) })
   })
 })

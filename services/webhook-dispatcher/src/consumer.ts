@@ -68,11 +68,12 @@ export const webhookDispatcher = defineConsumer({
     testEndpoint: async (endpoint, { db, catalog, now }) => {
       return webhookOf(catalog, endpoint) ? { deliveryId: await testEndpoint(db, endpoint, now()) } : NOT_FOUND
     },
-    enableEndpoint: async (endpoint, { db, catalog, now }) => {
+    enableEndpoint: async (endpoint, { db, catalog, now, countKeyPartitions }) => {
       const webhook = webhookOf(catalog, endpoint)
       if (!webhook) return NOT_FOUND
       if (!webhook.enabled) return DISABLED_IN_FILE
-      await enableEndpoint(db, { ...endpoint, addedAt: webhook.addedAt }, now())
+      const partitions = await countKeyPartitions()
+      await enableEndpoint(db, { ...endpoint, addedAt: webhook.addedAt }, { now: now(), partitions })
       return DONE
     },
     listen: async (query, context) => {

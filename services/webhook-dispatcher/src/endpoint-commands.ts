@@ -34,22 +34,23 @@ export async function testEndpoint(db: Db, endpoint: EndpointRef, now: Date): Pr
   return id
 }
 
-/** Enables an endpoint that a 410 or five days of failures have disabled. Its deliveries are due at once. */
+/** Enables an endpoint that a 410 or five days of failures have disabled. Its deliveries are due at once. `partitions`: their number. */
 export async function enableEndpoint(
   db: Db,
   { organization, project, endpointId, addedAt }: EndpointRef & Pick<Webhook, 'addedAt'>,
-  now: Date,
+  { now, partitions }: { readonly now: Date; readonly partitions: number },
 ): Promise<void> {
   const enabled = await db.$executeRaw(sql`
     UPDATE endpoints SET disabled_at = NULL, because = NULL, failing_since = NULL
     WHERE (organization, project, endpoint_id) = (${organization}, ${project}, ${endpointId})
       AND added_at = ${addedAt}::timestamptz AND disabled_at IS NOT NULL`)
+  const numbers = Array.from({ length: partitions }, (_, partition) => partition)
   for (let moved = enabled === 0 ? 0 : TURNS_AT_ONCE; moved === TURNS_AT_ONCE; ) {
     moved = await db.$executeRaw(sql`
       WITH late AS MATERIALIZED (
-        SELECT organization, project, endpoint_id, replay_id, user_id FROM turns
-        WHERE (organization, project, endpoint_id) = (${organization}, ${project}, ${endpointId})
-          AND next_at > ${now}::timestamptz
+        SELECT organization, project, user_id, endpoint_id, replay_id FROM turns
+        WHERE partition = ANY(${numbers}::int[]) AND next_at > ${now}::timestamptz
+          AND (organization, project, endpoint_id) = (${organization}, ${project}, ${endpointId})
         LIMIT ${TURNS_AT_ONCE} FOR UPDATE SKIP LOCKED
       )
       UPDATE turns SET next_at = ${now}::timestamptz FROM late

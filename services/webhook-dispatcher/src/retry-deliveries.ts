@@ -38,7 +38,8 @@ function retry(chosen: Sql, now: Date): Sql {
     LEFT JOIN (SELECT created_at, delivery_id FROM chosen ORDER BY created_at DESC, delivery_id DESC LIMIT 1) AS last ON TRUE`
 }
 
-const KEY = sql`organization, project, endpoint_id, replay_id, user_id`
+/** In the order of the primary key, in which all transactions lock turns. */
+const KEY = sql`organization, project, user_id, endpoint_id, replay_id`
 
 function ofEndpoint({ organization, project, endpointId }: EndpointRef): Sql {
   return sql`(organization, project, endpoint_id) = (${organization}, ${project}, ${endpointId})`

@@ -20,7 +20,7 @@ export class AddressBlockedError extends Error {
 /** The name was not resolved, because it has just failed slowly. */
 export class NameUnresolvedError extends Error {
   override readonly name = 'NameUnresolvedError'
-  readonly code = 'ENOTFOUND'
+  readonly code = 'EAI_AGAIN'
   readonly retryable = true
 }
 

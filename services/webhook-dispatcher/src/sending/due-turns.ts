@@ -21,47 +21,51 @@ export interface EndpointHealth {
 }
 
 export interface ActiveEndpoint extends EndpointRef {
+  /** Its live stream and replays with a turn. */
+  readonly replayIds: readonly string[]
   /** Absent: no attempt has ended. */
   readonly health: EndpointHealth | undefined
 }
 
-/** Finds the endpoints with a turn in these partitions. Reads one row of each, however many users wait. */
+/** Finds the endpoints with a turn in these partitions. Reads one row of each stream, however many users wait. */
 export async function readActiveEndpoints(db: Db, partitions: readonly number[]): Promise<readonly ActiveEndpoint[]> {
   const rows = await db.$queryRaw<
-    (EndpointRef & { addedAt: Date | null; disabledAt: Date | null; failingSince: Date | null })[]
+    (EndpointRef & { replayIds: string[]; addedAt: Date | null; disabledAt: Date | null; failingSince: Date | null })[]
   >(sql`
     WITH RECURSIVE active AS (
       SELECT owned.partition, first.* FROM unnest(${[...partitions]}::int[]) AS owned (partition), LATERAL (
-        SELECT organization, project, endpoint_id FROM turns WHERE turns.partition = owned.partition
-        ORDER BY organization, project, endpoint_id LIMIT 1
+        SELECT organization, project, endpoint_id, replay_id FROM turns WHERE turns.partition = owned.partition
+        ORDER BY organization, project, endpoint_id, replay_id LIMIT 1
       ) AS first
       UNION ALL
       SELECT active.partition, next.* FROM active, LATERAL (
-        SELECT organization, project, endpoint_id FROM turns
-        WHERE turns.partition = active.partition
-          AND (organization, project, endpoint_id) > (active.organization, active.project, active.endpoint_id)
-        ORDER BY organization, project, endpoint_id LIMIT 1
+        SELECT organization, project, endpoint_id, replay_id FROM turns
+        WHERE turns.partition = active.partition AND (organization, project, endpoint_id, replay_id)
+          > (active.organization, active.project, active.endpoint_id, active.replay_id)
+        ORDER BY organization, project, endpoint_id, replay_id LIMIT 1
       ) AS next
     )
-    SELECT organization, project, endpoint_id AS "endpointId", added_at AS "addedAt", disabled_at AS "disabledAt",
-      failing_since AS "failingSince"
-    FROM (SELECT DISTINCT organization, project, endpoint_id FROM active) AS own
+    SELECT organization, project, endpoint_id AS "endpointId", own.replay_ids AS "replayIds", added_at AS "addedAt",
+      disabled_at AS "disabledAt", failing_since AS "failingSince"
+    FROM (
+      SELECT organization, project, endpoint_id, array_agg(DISTINCT replay_id) AS replay_ids FROM active
+      GROUP BY organization, project, endpoint_id
+    ) AS own
     LEFT JOIN endpoints USING (organization, project, endpoint_id)`)
-  return rows.map(({ organization, project, endpointId, addedAt, disabledAt, failingSince }) => ({
-    organization,
-    project,
-    endpointId,
+  return rows.map(({ addedAt, disabledAt, failingSince, ...active }) => ({
+    ...active,
     health: addedAt ? { addedAt, disabledAt, failingSince } : undefined,
   }))
 }
 
 export interface AskedTurns extends EndpointRef {
+  readonly replayId: string
   /** Turns that are due until then. */
   readonly until: Date
   readonly limit: number
 }
 
-/** Reads due turns of these endpoints, by the instant at which they were due. */
+/** Reads due turns of these streams, by the instant at which they were due. */
 export async function readDueTurns(
   db: Db,
   partitions: readonly number[],
@@ -69,18 +73,18 @@ export async function readDueTurns(
 ): Promise<readonly Turn[]> {
   if (asked.length === 0) return []
   return db.$queryRaw<Turn[]>(sql`
-    SELECT asked.organization, asked.project, asked.endpoint_id AS "endpointId", due.replay_id AS "replayId",
+    SELECT asked.organization, asked.project, asked.endpoint_id AS "endpointId", asked.replay_id AS "replayId",
       due.user_id AS "userId", due.partition
     FROM unnest(
       ${asked.map(({ organization }) => organization)}::text[], ${asked.map(({ project }) => project)}::text[],
-      ${asked.map(({ endpointId }) => endpointId)}::text[], ${asked.map(({ until }) => until)}::timestamptz[],
-      ${asked.map(({ limit }) => limit)}::int[]
-    ) AS asked (organization, project, endpoint_id, until, max), LATERAL (
+      ${asked.map(({ endpointId }) => endpointId)}::text[], ${asked.map(({ replayId }) => replayId)}::uuid[],
+      ${asked.map(({ until }) => until)}::timestamptz[], ${asked.map(({ limit }) => limit)}::int[]
+    ) AS asked (organization, project, endpoint_id, replay_id, until, max), LATERAL (
       SELECT own.* FROM unnest(${[...partitions]}::int[]) AS owned (partition), LATERAL (
-        SELECT replay_id, user_id, turns.partition, next_at FROM turns
+        SELECT user_id, turns.partition, next_at FROM turns
         WHERE turns.partition = owned.partition
-          AND (turns.organization, turns.project, turns.endpoint_id)
-            = (asked.organization, asked.project, asked.endpoint_id)
+          AND (turns.organization, turns.project, turns.endpoint_id, turns.replay_id)
+            = (asked.organization, asked.project, asked.endpoint_id, asked.replay_id)
           AND next_at <= asked.until
         ORDER BY next_at LIMIT asked.max
       ) AS own

@@ -1,4 +1,5 @@
 import type { EndpointRef } from '@nextvisit/catalog'
+import { LIVE_STREAM } from '@nextvisit/domain'
 import type { EndpointHealth, PendingDelivery, Turn } from './due-turns.ts'
 import type { Endpoint } from './endpoints.ts'
 
@@ -13,39 +14,49 @@ export interface Claim {
   readonly claimedMs: number
 }
 
-/** The turns of an endpoint in this process. */
-export interface Lane {
-  readonly ref: EndpointRef
+/** Claims of the live stream of an endpoint, or of its replays. */
+interface Queue {
   readonly waiting: Claim[]
+  readonly claimed: Set<string>
   inFlight: number
   maxInFlight: number
+}
+
+/** The turns of an endpoint in this process. Replays have half of its requests at most, and only those that the live stream leaves. */
+export interface Lane {
+  readonly ref: EndpointRef
   /** By the workspace file, a 410, or five days of failures. Only tests are sent. */
   isDisabled: boolean
   failingSince: Date | undefined
   /** The first read of Postgres whose health counts. Earlier ones may not see that this process disables the endpoint. */
   trustedFrom: number
+  readonly allow: (maxInFlight: number) => void
   readonly noteHealth: (health: EndpointHealth | undefined, endpoint: Endpoint | undefined) => void
   readonly disable: () => void
-  /** Returns the number of turns to read, with those that are claimed; 0: it has enough. */
-  readonly limit: () => number
+  /** Returns the number of turns to read of a stream, with those that are claimed; 0: it has enough. */
+  readonly limit: (replayId: string) => number
   readonly isFree: (turn: Turn) => boolean
   readonly claim: (turn: Turn) => void
+  readonly add: (claim: Claim) => void
   readonly release: (turn: Turn) => void
   /** Takes the next claim into flight, if there is room. */
   readonly next: () => Claim | undefined
+  readonly end: (claim: Claim) => void
   readonly isIdle: () => boolean
 }
 
 export function createLane({ organization, project, endpointId }: EndpointRef): Lane {
-  const claimed = new Set<string>()
+  const [live, replays] = [createQueue(), createQueue()]
+  const queueOf = (replayId: string) => (replayId === LIVE_STREAM ? live : replays)
   const lane: Lane = {
     ref: { organization, project, endpointId },
-    waiting: [],
-    inFlight: 0,
-    maxInFlight: 1,
     isDisabled: false,
     failingSince: undefined,
     trustedFrom: 0,
+    allow: (maxInFlight) => {
+      live.maxInFlight = maxInFlight
+      replays.maxInFlight = Math.max(1, Math.floor(maxInFlight / 2))
+    },
     noteHealth: (health, endpoint) => {
       const isOfThis = health?.addedAt.getTime() === Date.parse(endpoint?.webhook.addedAt ?? '')
       lane.isDisabled = endpoint?.webhook.enabled === false || Boolean(isOfThis && health?.disabledAt)
@@ -55,22 +66,32 @@ export function createLane({ organization, project, endpointId }: EndpointRef): 
       lane.isDisabled = true
       lane.trustedFrom = Number.POSITIVE_INFINITY
     },
-    limit: () => {
-      const max = lane.maxInFlight * CLAIMS_PER_REQUEST
+    limit: (replayId) => {
+      const { claimed, maxInFlight } = queueOf(replayId)
+      const max = maxInFlight * CLAIMS_PER_REQUEST
       return claimed.size * 2 > max ? 0 : max
     },
-    isFree: (turn) => !claimed.has(keyOf(turn)),
-    claim: (turn) => void claimed.add(keyOf(turn)),
-    release: (turn) => void claimed.delete(keyOf(turn)),
+    isFree: (turn) => !queueOf(turn.replayId).claimed.has(keyOf(turn)),
+    claim: (turn) => void queueOf(turn.replayId).claimed.add(keyOf(turn)),
+    add: (claim) => void queueOf(claim.turn.replayId).waiting.push(claim),
+    release: (turn) => void queueOf(turn.replayId).claimed.delete(keyOf(turn)),
     next: () => {
-      if (lane.inFlight >= lane.maxInFlight) return undefined
-      const claim = lane.waiting.shift()
-      if (claim) lane.inFlight += 1
+      if (live.inFlight + replays.inFlight >= live.maxInFlight) return undefined
+      const queue = live.waiting.length > 0 || replays.inFlight >= replays.maxInFlight ? live : replays
+      const claim = queue.waiting.shift()
+      if (claim) queue.inFlight += 1
       return claim
     },
-    isIdle: () => claimed.size === 0,
+    end: ({ turn }) => {
+      queueOf(turn.replayId).inFlight -= 1
+    },
+    isIdle: () => live.claimed.size + replays.claimed.size === 0,
   }
   return lane
+}
+
+function createQueue(): Queue {
+  return { waiting: [], claimed: new Set(), inFlight: 0, maxInFlight: 1 }
 }
 
 function keyOf({ replayId, userId }: Turn): string {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommitDb } from '@nextvisit/database'
-import type { Logger } from '@nextvisit/service-kit'
+import { createOutageLog, type Logger } from '@nextvisit/service-kit'
 import { endpointName } from './endpoints.ts'
 import type { Lane } from './lane.ts'
 import { type HealthChange, saveResults, type TurnResult } from './save-results.ts'
@@ -34,6 +34,10 @@ export function createResultWriter({ db, lanes, logger, now, onWritten }: Result
   let reads = 0
   let [isWriting, isFinishing] = [false, false]
   let writing = Promise.resolve()
+  const outage = createOutageLog(logger, {
+    began: 'Results of webhooks cannot be saved; trying again',
+    ended: 'Results of webhooks are saved again',
+  })
 
   async function writeAll(): Promise<void> {
     // Results of one tick share a commit.
@@ -43,11 +47,12 @@ export function createResultWriter({ db, lanes, logger, now, onWritten }: Result
       try {
         await db.executeAll(saveResults(batch, healthOf(batch), now()))
       } catch (err) {
-        logger.warn({ err }, 'Results of deliveries cannot be saved; trying again')
+        outage.begin({ err })
         if (isFinishing) return
         await sleep(AGAIN_AFTER_MS)
         continue
       }
+      outage.end()
       results = results.slice(batch.length)
       settle(batch)
     }

@@ -75,7 +75,8 @@ function asTurns(turns: readonly Turn[]): Sql {
   ) AS asked (organization, project, endpoint_id, replay_id, user_id)`
 }
 
-const KEY = sql`organization, project, endpoint_id, replay_id, user_id`
+/** In the order of the primary key, in which all transactions lock turns. */
+const KEY = sql`organization, project, user_id, endpoint_id, replay_id`
 
 function lockTurns(turns: readonly Turn[]): Sql {
   return sql`SELECT 1 FROM turns JOIN ${asTurns(turns)} USING (${KEY}) ORDER BY ${KEY} FOR UPDATE OF turns`

@@ -188,6 +188,33 @@ describe('the order of deliveries', { timeout: 60_000 }, () => {
   })
 })
 
+describe('a replay', { timeout: 60_000 }, () => {
+  it('has half of the requests of an endpoint, and delays no live delivery', async () => {
+    const [open, most] = [new Map<string, number>(), new Map<string, number>()]
+    const replayId = randomUUID()
+    const { url, received } = await startReceiver({
+      answer: (one, response) => {
+        const kind = one.body.includes('replayed') ? 'replayed' : 'live'
+        open.set(kind, (open.get(kind) ?? 0) + 1)
+        most.set(kind, Math.max(most.get(kind) ?? 0, open.get(kind) ?? 0))
+        setTimeout(() => {
+          open.set(kind, (open.get(kind) ?? 0) - 1)
+          response.end()
+        }, 20)
+      },
+    })
+    given.setWebhooks({ id: 'crm', url })
+    await given.givenDeliveries(Array.from({ length: 1_000 }, () => ({ replayId, data: { formId: 'replayed' } })))
+    await given.startSender()
+    await expect.poll(() => received.length, PATIENT).toBeGreaterThan(50)
+    await given.givenDeliveries(Array.from({ length: 100 }, () => ({})))
+    const live = () => received.filter(({ body }) => !body.includes('replayed')).length
+    await expect.poll(live, PATIENT).toBe(100)
+    expect(received.length).toBeLessThan(1_000)
+    expect(most.get('replayed')).toBe(16)
+  })
+})
+
 describe('endpoints', { timeout: 60_000 }, () => {
   it('have 32 requests in flight at most, and a hanging one delays no other', async () => {
     let [open, most] = [0, 0]

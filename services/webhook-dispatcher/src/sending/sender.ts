@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommitDb } from '@nextvisit/database'
 import { retryDelayMs } from '@nextvisit/domain'
-import type { Logger } from '@nextvisit/service-kit'
 import type { Capture } from './capture.ts'
 import {
   type ActiveEndpoint,
@@ -11,6 +10,7 @@ import {
   TEST_DUE_AT,
 } from './due-turns.ts'
 import { type Endpoints, endpointName } from './endpoints.ts'
+import { createOutageLog, type Logger } from '@nextvisit/service-kit'
 import { type Claim, createLane, type Lane } from './lane.ts'
 import { createResultWriter } from './result-writer.ts'
 import { DISABLED_AFTER_MS, endFailures, type TurnResult } from './save-results.ts'
@@ -66,16 +66,24 @@ export function createSender(parts: SenderParts) {
   /** It claims no more; then it ends what is in flight. */
   const stopping = new AbortController()
   const ending = new AbortController()
+  const outage = createOutageLog(logger, {
+    began: 'Pending deliveries of webhooks cannot be read; trying again',
+    ended: 'Pending deliveries of webhooks can be read again',
+  })
   const writer = createResultWriter({ db, lanes, logger, now, onWritten: () => wake() })
   let [wake, running] = [(): void => {}, Promise.resolve()]
+  let partitions: number | undefined
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       const woken = new Promise<void>((resolve) => (wake = resolve))
       const pauseMs = await claimDue().then(
-        () => IDLE_MS,
+        () => {
+          outage.end()
+          return IDLE_MS
+        },
         (err: unknown) => {
-          logger.warn({ err }, 'Pending deliveries cannot be read; trying again')
+          outage.begin({ err })
           return FAILED_AGAIN_AFTER_MS
         },
       )
@@ -87,31 +95,39 @@ export function createSender(parts: SenderParts) {
 
   async function claimDue(): Promise<void> {
     if (!endpoints.hasSome()) return
-    const total = await countPartitions()
+    // It is constant, and deliveries go on while Kafka is unavailable.
+    partitions ??= await countPartitions()
+    const total = partitions
     const owned = Array.from({ length: total }, (_, partition) => partition).filter(owns)
     if (owned.length === 0) return
     const readNumber = writer.beginRead()
     const active = await readActiveEndpoints(db, owned)
     const asked = active.flatMap((one) => {
       const lane = laneOf(one)
-      lane.maxInFlight = Math.max(1, Math.floor((MAX_IN_FLIGHT * owned.length) / total))
+      lane.allow(Math.max(1, Math.floor((MAX_IN_FLIGHT * owned.length) / total)))
       const endpoint = endpoints.find(one)
       if (readNumber >= lane.trustedFrom) lane.noteHealth(one.health, endpoint)
       // Turns of an endpoint that is unknown here wait: ticks delete them once it is removed.
       if (!endpoint) return []
-      const limit = lane.limit()
-      return limit > 0 ? { ...lane.ref, until: lane.isDisabled ? TEST_DUE_AT : now(), limit } : []
+      const until = lane.isDisabled ? TEST_DUE_AT : now()
+      return one.replayIds.map((replayId) => ({ ...lane.ref, replayId, until, limit: lane.limit(replayId) }))
     })
     forgetIdleLanes(active)
     await forgetFailures(active.filter((one) => endpoints.find(one)?.webhook.enabled === false))
-    const turns = (await readDueTurns(db, owned, asked)).filter((turn) => laneOf(turn).isFree(turn))
+    const turns = (
+      await readDueTurns(
+        db,
+        owned,
+        asked.filter(({ limit }) => limit > 0),
+      )
+    ).filter((turn) => laneOf(turn).isFree(turn))
     const deliveries = await readFirstDeliveries(db, turns)
     const claimedMs = performance.now()
     for (const [at, turn] of turns.entries()) {
       const lane = laneOf(turn)
       const delivery = deliveries[at]
       lane.claim(turn)
-      if (delivery) lane.waiting.push({ turn, delivery, claimedMs })
+      if (delivery) lane.add({ turn, delivery, claimedMs })
       else writer.add({ turn })
     }
     for (const lane of lanes.values()) pump(lane)
@@ -143,7 +159,7 @@ export function createSender(parts: SenderParts) {
       })
       const ended = attempt.finally(() => {
         inFlight.delete(ended)
-        lane.inFlight -= 1
+        lane.end(claim)
         if (!stopping.signal.aborted) pump(lane)
       })
       inFlight.add(ended)

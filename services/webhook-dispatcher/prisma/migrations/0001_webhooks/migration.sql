@@ -101,7 +101,7 @@ CREATE TABLE turns (
   -- The user first: erasures and exports read by it.
   PRIMARY KEY (organization, project, user_id, endpoint_id, replay_id)
 );
-CREATE INDEX turns_due ON turns (partition, organization, project, endpoint_id, next_at);
+CREATE INDEX turns_due ON turns (partition, organization, project, endpoint_id, replay_id, next_at);
 
 -- Finished attempts.
 CREATE TABLE attempts (
