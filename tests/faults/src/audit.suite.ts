@@ -5,7 +5,7 @@ import { readWatermarks } from '@nextvisit/log'
 import { publishCompressed, spaces } from '@nextvisit/log/test/publish-compressed.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { RecordingClient } from './recording-client.ts'
-import { auditStack, AUDITED_CONSUMERS, type CampaignStack, CONSUMER_NAMES } from './campaign-stack.ts'
+import { auditStack, type CampaignStack, CONSUMER_NAMES, FOLDING_CONSUMERS } from './campaign-stack.ts'
 import { queryRows } from './query-rows.ts'
 import type { CampaignContext } from './run-seed.ts'
 import { createRandom } from './seeded-random.ts'
@@ -90,7 +90,7 @@ export function describeAudit(campaignOf: () => CampaignContext): void {
       const report = await atRest()
       expect(report.findings).toEqual([])
       expect(report.records).toBeGreaterThan(100)
-      expect(report.lag).toEqual(AUDITED_CONSUMERS.map((service) => ({ service, records: 0 })))
+      expect(report.lag).toEqual(FOLDING_CONSUMERS.map((service) => ({ service, records: 0 })))
     })
 
     it('recomputes which forms had to be queued', async () => {

@@ -18,8 +18,6 @@ export const FOLDING_CONSUMERS: readonly FoldingConsumer[] = [
   'answer-collector',
   'webhook-dispatcher',
 ]
-/** Consumers whose rows the audit recomputes. */
-export const AUDITED_CONSUMERS = FOLDING_CONSUMERS.filter((name) => name !== 'webhook-dispatcher')
 
 const COLLECT_ON_SIGNAL = pathToFileURL(path.join(import.meta.dirname, 'collect-on-signal.ts'))
 const SERVICE_ENVIRONMENT = {
@@ -79,7 +77,7 @@ export async function auditStack(stack: CampaignStack, ledger: readonly LedgerEn
   const connection = { brokers: stack.brokers, clientId: 'audit' }
   const secrets = await readFile(path.join(stack.dataDirectory, 'secrets.json'), 'utf8')
   const { secretKey } = JSON.parse(secrets) as { secretKey: string }
-  const readModels = AUDITED_CONSUMERS.flatMap((service): ReadModel[] => {
+  const readModels = FOLDING_CONSUMERS.flatMap((service): ReadModel[] => {
     const own = stack.schemas.get(service)
     return own ? [{ service, ...own }] : []
   })

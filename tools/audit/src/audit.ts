@@ -7,6 +7,7 @@ import { type ClearFact, userKey, type UserRef } from './facts.ts'
 import { createFindings, type Findings, type FindingsOfKind } from './findings.ts'
 import { createFold, lastFence } from './fold.ts'
 import { createCollectedFold } from './fold-collected.ts'
+import { createDeliveriesFold } from './fold-deliveries.ts'
 import { foldDecisions, type FoldDecisionsOptions } from './fold-decisions.ts'
 import type { UserRange } from './model.ts'
 import { createQueueModel } from './queue-model.ts'
@@ -17,10 +18,14 @@ import { createSegmentChangesModel } from './segment-changes.ts'
 import { createSecretKeys } from './secret-keys.ts'
 import { openSnapshot, type ReadModel, recordRefOf, type Snapshot } from './snapshot.ts'
 import { type Opened, readUserKeys, type UserKeys } from './user-keys.ts'
+import { createWebhookEndpoints } from './webhook-endpoints.ts'
 
 const TOPICS = { userEvents: 'user-events', formEvents: 'form-events', catalog: 'catalog', userKeys: 'user-keys' }
 /** Number of users, with all of their records and keys, that one pass over the log keeps in memory. */
 const USERS_A_PASS = 250_000
+
+/** The consumers that fold `form-events`. */
+const READERS_OF_FORM_EVENTS: ReadonlySet<string> = new Set(['answer-collector', 'webhook-dispatcher'])
 
 interface AuditOptions {
   readonly connection: LogConnection
@@ -88,7 +93,7 @@ async function compareWithLog(
 ): Promise<AuditReport> {
   const { secretKey, topics = TOPICS } = options
   const findings = createFindings()
-  const catalog = await readCatalog(connection, topics.catalog)
+  const { catalog, endpoints } = await readCatalog(connection, topics.catalog)
   const fences = createFences()
   const readFences = createFenceReader(connection, topics.userEvents, fences)
   const secretKeys = createSecretKeys(secretKey)
@@ -106,7 +111,7 @@ async function compareWithLog(
   const queue = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, isErased, queuedBy })
   const segmentChanges = createSegmentChangesModel({ isErased: isErasedFor('user-projector'), findings })
   const folds = snapshots
-    .filter(({ service }) => service !== 'answer-collector')
+    .filter(({ service }) => !READERS_OF_FORM_EVENTS.has(service))
     .map((snapshot) =>
       createFold({ snapshot, log, catalog, queue, evaluation, segmentChanges, fences, isAtRest, findings }),
     )
@@ -115,7 +120,25 @@ async function compareWithLog(
   const collectors = snapshots
     .filter(({ service }) => service === 'answer-collector')
     .map((snapshot) => createCollectedFold({ snapshot, log: decided, fences: queueFences, isAtRest, findings }))
-  const all = [...folds, ...collectors]
+  // Its snapshot may contain the answer to an erasure that comes after `decided`.
+  await readQueueFences()
+  const dispatchers = await Promise.all(
+    snapshots
+      .filter(({ service }) => service === 'webhook-dispatcher')
+      .map((snapshot) =>
+        createDeliveriesFold({
+          snapshot,
+          log: decided,
+          fences: queueFences,
+          findEndpoint: endpoints.find,
+          nowMs: Date.now(),
+          isAtRest,
+          findings,
+        }),
+      ),
+  )
+  const readers = [...collectors, ...dispatchers]
+  const all = [...folds, ...readers]
   const ledgerModel = ledger && createLedgerModel(ledger)
   const ranges = rangesOf(Math.ceil((await countUsers(snapshots)) / usersAPass))
   const ofRecords = recordsIn(log) * ranges.length
@@ -145,10 +168,10 @@ async function compareWithLog(
       const open = opener(record, reading, { keys, fences, findings })
       for (const fold of folds) fold.fold(record, reading, { isMine, isFirstPass: pass === 0, open })
     })
-    if (collectors.length > 0) {
+    if (readers.length > 0) {
       await readQueueFences()
       const users = { isMine: isOfPass, isFirstPass: pass === 0, keys }
-      await readAll(connection, topic, decided, (record) => collectors.forEach(({ fold }) => fold(record, users)))
+      await readAll(connection, topic, decided, (record) => readers.forEach(({ fold }) => fold(record, users)))
     }
     for (const fold of all) await fold.compareUsers(range)
   }
@@ -192,7 +215,8 @@ function opener(
 }
 
 async function openSnapshots(readModels: readonly ReadModel[], topics: typeof TOPICS): Promise<Snapshot[]> {
-  const topicOf = ({ service }: ReadModel) => (service === 'answer-collector' ? topics.formEvents : topics.userEvents)
+  const topicOf = ({ service }: ReadModel) =>
+    READERS_OF_FORM_EVENTS.has(service) ? topics.formEvents : topics.userEvents
   const opened = await Promise.allSettled(readModels.map((model) => openSnapshot(model, topicOf(model))))
   const snapshots = opened.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   const failed = opened.find((result) => result.status === 'rejected')
@@ -241,9 +265,13 @@ function recordsIn(log: ReadonlyMap<number, Watermarks>): number {
   return [...log.values()].reduce((sum, { high }) => sum + Number(high), 0)
 }
 
-async function readCatalog(connection: LogConnection, topic: string): Promise<Catalog> {
+async function readCatalog(connection: LogConnection, topic: string) {
   const catalog = createCatalog()
+  const endpoints = createWebhookEndpoints()
   const watermarks = await readWatermarks(connection, topic)
-  await readAll(connection, topic, watermarks, ({ value }) => catalog.observe(value))
-  return catalog
+  await readAll(connection, topic, watermarks, ({ value }) => {
+    catalog.observe(value)
+    endpoints.observe(value)
+  })
+  return { catalog, endpoints }
 }

@@ -3,7 +3,13 @@ import { Client, TypeOverrides, types } from 'pg'
 /** Location of a consumer's rows. */
 export interface ReadModel {
   /** Name of the consumer and of its projection. */
-  readonly service: 'user-projector' | 'trait-registry' | 'metering' | 'form-trigger-evaluator' | 'answer-collector'
+  readonly service:
+    | 'user-projector'
+    | 'trait-registry'
+    | 'metering'
+    | 'form-trigger-evaluator'
+    | 'answer-collector'
+    | 'webhook-dispatcher'
   readonly schema: string
   readonly url: string
 }

@@ -52,7 +52,7 @@ async function runAudit({ json, atRest, usersAPass }: AuditFlags): Promise<void>
   const progress = createProgress()
   const readModels = consumers.flatMap((consumer): ReadModel[] => {
     const { name: service, schema } = consumer
-    if (service === 'user-eraser' || service === 'webhook-dispatcher') return []
+    if (service === 'user-eraser') return []
     return [{ service, schema, url: consumerUrl(env, consumer) }]
   })
   knownKeyRing(env)
