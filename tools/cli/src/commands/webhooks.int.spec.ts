@@ -115,8 +115,8 @@ describe('nextvisit webhooks list', () => {
         webhooks: [
           { ...crm, replays: [replay] },
           { ...crm, id: 'late', state: 'catching-up', behind: 1_234, failingSince: AT, pending: 100_000 },
-          { ...off, id: 'gone', because: '410 Gone', disabledAt: AT },
-          { ...off, id: 'off', because: DISABLED_IN_FILE },
+          { ...off, id: 'gone', because: 'It answered 410 (Gone).', disabledAt: AT },
+          { ...off, id: 'off', because: 'The workspace file disables it.' },
         ],
       }),
     })
@@ -131,8 +131,8 @@ describe('nextvisit webhooks list', () => {
       `crm: replay ${REPLAY}: 45 % of the log read, 1,200 deliveries, 30 pending, 0 failed.`,
       `late has failed since ${AT}: see nextvisit webhooks deliveries late --project acme/shop.`,
       'late has 1,234 records of the log to read.',
-      `gone is disabled since ${AT}: 410 Gone. Nothing is lost: repair its receiver, then run nextvisit webhooks enable gone --project acme/shop.`,
-      'off is disabled: disabled in the workspace file. Nothing is lost: set enabled: true in the workspace file and apply it.',
+      `gone is disabled since ${AT}. It answered 410 (Gone). Nothing is lost: repair its receiver, then run nextvisit webhooks enable gone --project acme/shop.`,
+      'off is disabled. The workspace file disables it. Nothing is lost: set enabled: true in the workspace file and apply it.',
       '',
     ])
   })
@@ -176,7 +176,7 @@ describe('nextvisit webhooks deliveries', () => {
     const { stdout } = await run('deliveries', 'crm', DELIVERY)
     expect(stdout).toContain(`deliveryId: ${DELIVERY}\n`)
     expect(stdout).toContain('body: {"type":"form.answered","text":"\\u{1b}[31m"}\n')
-    expect(stdout).toContain(`\n${AT}  refused  500 in 34 ms\n  status 500\n  response: oops\n`)
+    expect(stdout).toContain(`\n${AT}  500 in 34 ms\n  status 500\n  response: oops\n`)
     expect(JSON.parse((await run('deliveries', 'crm', DELIVERY, '--json')).stdout)).toEqual(detail)
   })
 

@@ -42,12 +42,12 @@ function printRemarks(
 ) {
   if (state === 'disabled') {
     const since = disabledAt === undefined ? '' : ` since ${disabledAt}`
-    const reason = because === undefined ? '' : `: ${escapeInvisible(because)}`
+    const reason = because === undefined ? '' : ` ${escapeInvisible(because)}`
     const remedy =
       disabledAt === undefined
         ? 'set enabled: true in the workspace file and apply it'
         : `repair its receiver, then run nextvisit webhooks enable ${id} --project ${name}`
-    print(styled('yellow', `${id} is disabled${since}${reason}. Nothing is lost: ${remedy}.`))
+    print(styled('yellow', `${id} is disabled${since}.${reason} Nothing is lost: ${remedy}.`))
   } else if (failingSince !== undefined) {
     print(
       styled(

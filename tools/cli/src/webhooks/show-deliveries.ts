@@ -110,7 +110,7 @@ function printDetail(delivery: WebhookDeliveryDetail): void {
   print(body === undefined ? 'body: not captured yet' : `body: ${escapeInvisible(body)}`)
   for (const attempt of delivery.attemptLog) {
     const { at, outcome, error, response } = attempt
-    print(`\n${at}  ${styled(outcome === 'delivered' ? 'green' : 'red', outcome)}  ${attemptInWords(attempt)}`)
+    print(`\n${at}  ${styled(outcome === 'delivered' ? 'green' : 'red', attemptInWords(attempt))}`)
     if (error !== undefined) print(`  ${escapeInvisible(error)}`)
     if (response) print(`  response: ${escapeInvisible(response)}`)
   }
