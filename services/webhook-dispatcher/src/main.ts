@@ -6,4 +6,7 @@ import { listeners, webhookDispatcher } from './consumer.ts'
 import { createWebhookWork } from './sending/webhook-work.ts'
 
 const config = configOrExit(() => readWorkConfig())
-await runConsumer(webhookDispatcher, { createWork: (parts) => createWebhookWork(config, { ...parts, listeners }) })
+await runConsumer(webhookDispatcher, {
+  createWork: (parts) => createWebhookWork(config, { ...parts, listeners }),
+  secretKeyIds: config.keyRing.keyIds,
+})

@@ -60,13 +60,18 @@ export interface WorkParts {
 interface RunConsumerOptions {
   /** Creates parts that the process runs in addition to the fold. They start last and stop first. */
   readonly createWork?: (parts: WorkParts) => readonly ServicePart[]
+  /** Ids of the keys in NEXTVISIT_SECRET_KEY, if the work opens secrets of the catalog with them. */
+  readonly secretKeyIds?: readonly string[]
 }
 
 /**
  * Runs a consumer as this process until SIGTERM or SIGINT, or until a part fails (see `runService`). Ends the process with
  * 2 if its configuration is wrong.
  */
-export async function runConsumer(consumer: Consumer, { createWork }: RunConsumerOptions = {}): Promise<void> {
+export async function runConsumer(
+  consumer: Consumer,
+  { createWork, secretKeyIds }: RunConsumerOptions = {},
+): Promise<void> {
   forbidPretenuring()
   const { name, version: serviceVersion, isAwaited, fetchPauseMs } = consumer
   const config = configOrExit(() => readConsumerConfig(consumer))
@@ -78,7 +83,7 @@ export async function runConsumer(consumer: Consumer, { createWork }: RunConsume
 
   const pools = await openPools(consumer, { ...config, clientId, metrics })
   const { foldDb, upkeepDb, admissionDb, readDb } = pools
-  const catalog = createCatalogView(connection, { serviceName: name, logger })
+  const catalog = createCatalogView(connection, { serviceName: name, logger, ...(secretKeyIds && { secretKeyIds }) })
   createCatalogMetrics(metrics, catalog)
   const { published, publishes, notePublished, outboxPauseMs } = consumer
   const publisher =

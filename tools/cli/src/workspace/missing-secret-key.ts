@@ -3,6 +3,8 @@ import type { OrganizationConfig, ProjectConfig } from '@nextvisit/contracts'
 import { type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { sealedWith } from '@nextvisit/sealing'
 
+const DISPATCHER = 'webhook-dispatcher'
+
 interface Configured {
   readonly id: string
   readonly config: OrganizationConfig | null
@@ -21,8 +23,9 @@ export async function missingSecretKey(
   const moved = configured.flatMap(({ id, config }) => movedSecrets(state.organizations.get(id)?.config, config))
   if (moved.length === 0) return undefined
   const { secretKeyIds } = await withLogAdmin(connection, (admin) => askViews(admin, topic, state))
-  for (const { keyId, effect } of moved) {
-    const lacking = [...secretKeyIds].flatMap(([view, keyIds]) => (keyIds.includes(keyId) ? [] : view))
+  for (const { keyId, isOfWebhook, effect } of moved) {
+    const using = [...secretKeyIds].filter(([view]) => view.startsWith(`${DISPATCHER}.`) === isOfWebhook)
+    const lacking = using.flatMap(([view, keyIds]) => (keyIds.includes(keyId) ? [] : view))
     if (lacking.length > 0) {
       return (
         `NEXTVISIT_SECRET_KEY of ${lacking.join(', ')} lacks key ${keyId}, so ${effect}. ` +
@@ -35,6 +38,8 @@ export async function missingSecretKey(
 
 interface MovedSecret {
   readonly keyId: string
+  /** The dispatcher opens it, and no other process does. */
+  readonly isOfWebhook: boolean
   readonly effect: string
 }
 
@@ -47,15 +52,17 @@ function movedSecrets(
   return (wanted?.projects ?? []).flatMap((project) => {
     const place = `${wanted?.id}/${project.id}`
     const own = before.get(project.id)
+    const pages = `the pages of ${place} would be refused`
     return [
-      ...movedKey(signingKeyOf(own), signingKeyOf(project), `the pages of ${place} would be refused`),
+      ...movedKey(signingKeyOf(own), signingKeyOf(project)).map((keyId) => ({
+        keyId,
+        isOfWebhook: false,
+        effect: pages,
+      })),
       ...project.webhooks.flatMap(({ id, secret }) => {
-        const heldSecret = own?.webhooks.find((webhook) => webhook.id === id)?.secret
-        return movedKey(
-          sealedWith(heldSecret ?? ''),
-          sealedWith(secret),
-          `webhook ${id} of ${place} would not be signed`,
-        )
+        const earlier = own?.webhooks.find((webhook) => webhook.id === id)?.secret ?? ''
+        const effect = `webhook ${id} of ${place} would not be signed`
+        return movedKey(sealedWith(earlier), sealedWith(secret)).map((keyId) => ({ keyId, isOfWebhook: true, effect }))
       }),
     ]
   })
@@ -66,6 +73,6 @@ function signingKeyOf(project: ProjectConfig | undefined): string | undefined {
   return project?.requireUserSignature ? sealedWith(project.signingSecret ?? '') : undefined
 }
 
-function movedKey(before: string | undefined, keyId: string | undefined, effect: string): readonly MovedSecret[] {
-  return keyId === undefined || keyId === before ? [] : [{ keyId, effect }]
+function movedKey(before: string | undefined, keyId: string | undefined): readonly string[] {
+  return keyId === undefined || keyId === before ? [] : [keyId]
 }

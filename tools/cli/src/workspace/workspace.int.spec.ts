@@ -376,7 +376,9 @@ describe('applying a webhook', () => {
 
   it('is refused while a running process lacks the key that encrypts its secret', async () => {
     await apply(file('{ id: acme }'))
-    await startView('webhook-dispatcher', 200, [OLD_ID])
+    const dispatcher = await startView('webhook-dispatcher', 200, [OLD_ID])
+    // Gateways sign no webhooks, and the dispatcher checks no pages.
+    await startView('gateway', 200, [NEW_ID])
     await awaitViews({ connection, topic })
     expect(await applyWith(both, file(hook), {}, { HOOK_SECRET: FIRST_SECRET })).toMatchObject({
       outcome: 'refused',
@@ -386,9 +388,11 @@ describe('applying a webhook', () => {
         ),
       ),
     })
-    expect(await applyWith([SECRET_KEY], file(hook), {}, { HOOK_SECRET: FIRST_SECRET })).toMatchObject({
-      outcome: 'applied',
-    })
+    expect(await applyWith(both, file(signed('acme')))).toMatchObject({ outcome: 'applied' })
+    await startView('webhook-dispatcher', 200, [NEW_ID])
+    await dispatcher.stop()
+    await awaitViews({ connection, topic })
+    expect(await applyWith(both, file(hook), {}, { HOOK_SECRET: FIRST_SECRET })).toMatchObject({ outcome: 'applied' })
   })
 })
 
