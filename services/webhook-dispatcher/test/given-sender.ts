@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { WebhookType } from '@nextvisit/contracts'
 import { type CommitDb, raw, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
-import { LIVE_STREAM } from '@nextvisit/domain'
+import { deliveryIdOf, LIVE_STREAM } from '@nextvisit/domain'
 import { partitionForKey } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
@@ -14,7 +14,7 @@ import { createEndpoints } from '../src/sending/endpoints.ts'
 import { LOOPBACK } from '../src/sending/networks.ts'
 import { createSender, type SenderParts } from '../src/sending/sender.ts'
 import { attempts, deliveries, turns } from '../src/tables.ts'
-import { type GivenWebhook, givenCatalog, PROJECT, RING } from './given-catalog.ts'
+import { ADDED_AT, type GivenWebhook, givenCatalog, PROJECT, RING } from './given-catalog.ts'
 
 export const PARTITIONS = 4
 const RETRY_DELAYS_MS = [20, 40]
@@ -82,7 +82,7 @@ export function givenSenders() {
         const payload = { type, timestamp: at, data: { ...PROJECT, userId, ...data } }
         return {
           ...PROJECT,
-          deliveryId: randomUUID(),
+          deliveryId: deliveryIdOf({ ...PROJECT, endpointId, addedAt: ADDED_AT, replayId }, { webhookId, type }),
           endpointId,
           replayId,
           partition: partitionForKey(userId, PARTITIONS),

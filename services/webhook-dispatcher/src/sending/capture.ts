@@ -1,6 +1,6 @@
 import { type Answers, answerCollectorCalls, type ProjectRef, userProjectorCalls } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
-import { type Captured, withCaptured } from '@nextvisit/domain'
+import { type Captured, deliveryIdOf, LIVE_STREAM, withCaptured } from '@nextvisit/domain'
 import { type CallClient, createCallClient, createInternalClient } from '@nextvisit/service-kit'
 import type { CompleteHeard } from '../listeners.ts'
 import type { PendingDelivery, Turn } from './due-turns.ts'
@@ -43,31 +43,37 @@ export function createCaptureClients(
  * again: neither for a retry, nor for a replay of the same record.
  */
 export function createCapture({ db, users, answers, now }: CaptureParts) {
-  async function complete(turn: Turn, delivery: PendingDelivery): Promise<CaptureOutcome> {
-    const kept = await readKept(turn, delivery)
-    if (kept !== undefined) return write(turn, delivery, kept)
+  async function complete(turn: Turn, delivery: PendingDelivery, streams: Streams): Promise<CaptureOutcome> {
+    const siblings = siblingsOf(turn, delivery, streams)
+    const kept = siblings.length > 0 ? await readKept(siblings) : undefined
+    if (kept !== undefined) return write(delivery, siblings, kept)
     const [traits, given] = await Promise.all([
       delivery.capture.includes('traits') ? askTraits(turn, delivery) : NOTHING,
       delivery.capture.includes('answers') ? askAnswers(answers, turn, delivery.body) : NOTHING,
     ])
     if (traits.outcome !== 'known') return { outcome: traits.outcome }
     if (given.outcome !== 'known') return { outcome: given.outcome }
-    return write(turn, delivery, withCaptured(delivery.body, { traits: traits.value, answers: given.value }))
+    return write(delivery, siblings, withCaptured(delivery.body, { traits: traits.value, answers: given.value }))
   }
 
   /** Returns the body of a delivery of the same record that was completed before. */
-  async function readKept(turn: Turn, { deliveryId, webhookId }: PendingDelivery): Promise<string | undefined> {
+  async function readKept(siblings: readonly string[]): Promise<string | undefined> {
     const [row] = await db.$queryRaw<{ readonly body: string }[]>(sql`
-      SELECT body FROM deliveries WHERE ${ofRecord(turn, webhookId)} AND delivery_id <> ${deliveryId}::uuid AND capture = '{}'
+      SELECT body FROM deliveries WHERE delivery_id = ANY(${[...siblings]}::uuid[]) AND capture = '{}'
       ORDER BY created_at LIMIT 1`)
     return row?.body
   }
 
   /** Completes all deliveries of the record. Its delivery in another stream may have been faster, or an erasure. */
-  async function write(turn: Turn, { deliveryId, webhookId }: PendingDelivery, body: string): Promise<CaptureOutcome> {
+  async function write(
+    { deliveryId }: PendingDelivery,
+    siblings: readonly string[],
+    body: string,
+  ): Promise<CaptureOutcome> {
     const written = await db.$queryRaw<{ readonly deliveryId: string }[]>(sql`
       UPDATE deliveries SET body = ${body}, capture = '{}'
-      WHERE ${ofRecord(turn, webhookId)} AND capture <> '{}' RETURNING delivery_id AS "deliveryId"`)
+      WHERE delivery_id = ANY(${[deliveryId, ...siblings]}::uuid[]) AND capture <> '{}'
+      RETURNING delivery_id AS "deliveryId"`)
     return written.some((row) => row.deliveryId === deliveryId) ? { outcome: 'captured', body } : { outcome: 'changed' }
   }
 
@@ -111,7 +117,17 @@ export function createHeardCapture(answers: CaptureParts['answers']): CompleteHe
 
 const NOTHING = { outcome: 'known', value: undefined } as const
 
-function ofRecord({ organization, project, endpointId, userId }: Turn, webhookId: string) {
-  return sql`(organization, project, user_id, endpoint_id, webhook_id)
-    = (${organization}, ${project}, ${userId}::uuid, ${endpointId}, ${webhookId}::uuid)`
+/** The streams of an endpoint that may have a delivery of the same record. */
+interface Streams {
+  /** Of the endpoint. */
+  readonly addedAt: string
+  /** Replays with a turn. */
+  readonly replayIds: readonly string[]
+}
+
+/** Returns the ids of deliveries of the same record in the live stream and in replays. They may not exist. */
+function siblingsOf(turn: Turn, delivery: PendingDelivery, { addedAt, replayIds }: Streams): readonly string[] {
+  const others = new Set([LIVE_STREAM, ...replayIds])
+  others.delete(turn.replayId)
+  return Array.from(others, (replayId) => deliveryIdOf({ ...turn, addedAt, replayId }, delivery))
 }

@@ -162,6 +162,30 @@ describe('the connection to an endpoint', () => {
     expect(received).toEqual([])
   })
 
+  it('may be closed before and after the response, also over TLS', async () => {
+    const receiver = await startReceiver({ tls: HOOKS_TEST, answer: (_, __, socket) => socket.destroy() })
+    const given = { answers: [[PUBLIC]], port: receiver.port, ca: HOOKS_TEST.cert }
+    expect(await givenConnector(given).send('https://hooks.test/')).toMatchObject({ outcome: 'unreachable' })
+    const closed = Promise.withResolvers<void>()
+    receiver.answerWith((_, response, socket) => {
+      response.end()
+      socket.once('close', closed.resolve)
+      setTimeout(() => socket.destroy(), 20)
+    })
+    expect(await givenConnector(given).send('https://hooks.test/')).toMatchObject({ outcome: 'delivered' })
+    await closed.promise
+    expect(receiver.received).toHaveLength(2)
+  })
+
+  it('needs a trusted certificate, whatever the environment says', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { port } = await startReceiver({ tls: HOOKS_TEST })
+    expect(await givenConnector({ answers: [[PUBLIC]], port }).send('https://hooks.test/')).toMatchObject({
+      outcome: 'unreachable',
+    })
+  })
+
   it('uses no proxy', async () => {
     const { port } = await startReceiver()
     const proxy = await startReceiver()

@@ -72,7 +72,15 @@ export function createConnector({
     await becomesReady(socket, 'connect')
     if (isPlain) return socket
     // The handle of a socket may change until it is connected, so TLS begins afterwards.
-    const secure = tls.connect({ ...trusted, socket, host: hostname, ...serverName(hostname) })
+    socket.on('error', () => {})
+    const secure = tls.connect({
+      ...trusted,
+      socket,
+      host: hostname,
+      ...serverName(hostname),
+      // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+      rejectUnauthorized: true,
+    })
     await becomesReady(secure, 'secureConnect')
     return secure
   }

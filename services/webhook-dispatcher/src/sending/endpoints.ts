@@ -47,10 +47,11 @@ export function createEndpoints({ catalog, keyRing, connector, logger }: Endpoin
   /** Returns an endpoint; undefined: the catalog has none, or this process cannot send to it. */
   function find(ref: EndpointRef): Endpoint | undefined {
     const webhook = webhookOf(ref)
-    if (!webhook || !URL.canParse(webhook.url)) return undefined
+    const url = URL.parse(webhook?.url ?? '')
+    if (!webhook || !url || !/^https?:$/.test(url.protocol)) return undefined
     const { organization, project, endpointId } = ref
     const secrets = secretsOf(ref, webhook)
-    return secrets && { organization, project, endpointId, webhook, url: new URL(webhook.url), secrets }
+    return secrets && { organization, project, endpointId, webhook, url, secrets }
   }
 
   function secretsOf(ref: EndpointRef, webhook: Webhook): SigningSecrets | undefined {

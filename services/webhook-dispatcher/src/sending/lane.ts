@@ -25,6 +25,8 @@ interface Queue {
 /** The turns of an endpoint in this process. Replays have half of its requests at most, and only those that the live stream leaves. */
 export interface Lane {
   readonly ref: EndpointRef
+  /** The streams with a turn. */
+  replayIds: readonly string[]
   /** By the workspace file, a 410, or five days of failures. Only tests are sent. */
   isDisabled: boolean
   failingSince: Date | undefined
@@ -50,6 +52,7 @@ export function createLane({ organization, project, endpointId }: EndpointRef): 
   const queueOf = (replayId: string) => (replayId === LIVE_STREAM ? live : replays)
   const lane: Lane = {
     ref: { organization, project, endpointId },
+    replayIds: [],
     isDisabled: false,
     failingSince: undefined,
     trustedFrom: 0,

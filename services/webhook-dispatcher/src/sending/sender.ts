@@ -70,6 +70,10 @@ export function createSender(parts: SenderParts) {
     began: 'Pending deliveries of webhooks cannot be read; trying again',
     ended: 'Pending deliveries of webhooks can be read again',
   })
+  const stuck = createOutageLog(logger, {
+    began: 'A webhook could not be attempted; trying again',
+    ended: 'Webhooks are attempted again',
+  })
   const writer = createResultWriter({ db, lanes, logger, now, onWritten: () => wake() })
   let [wake, running] = [(): void => {}, Promise.resolve()]
   let partitions: number | undefined
@@ -104,6 +108,7 @@ export function createSender(parts: SenderParts) {
     const active = await readActiveEndpoints(db, owned)
     const asked = active.flatMap((one) => {
       const lane = laneOf(one)
+      lane.replayIds = one.replayIds
       lane.allow(Math.max(1, Math.floor((MAX_IN_FLIGHT * owned.length) / total)))
       const endpoint = endpoints.find(one)
       if (readNumber >= lane.trustedFrom) lane.noteHealth(one.health, endpoint)
@@ -154,7 +159,7 @@ export function createSender(parts: SenderParts) {
   function pump(lane: Lane): void {
     for (let claim = lane.next(); claim; claim = lane.next()) {
       const attempt = attemptOnce(lane, claim).catch((err: unknown) => {
-        logger.warn({ err, endpoint: endpointName(lane.ref) }, 'A delivery could not be attempted; trying again')
+        stuck.begin({ err, endpoint: endpointName(lane.ref) })
         writer.add({ turn: claim.turn, nextAt: later(CAPTURE_AGAIN_AFTER_MS) })
       })
       const ended = attempt.finally(() => {
@@ -174,7 +179,7 @@ export function createSender(parts: SenderParts) {
     if (!endpoint || isStale || !owns(turn.partition) || (lane.isDisabled && !isTest)) return release(lane, turn)
     const completed =
       delivery.capture.length > 0
-        ? await capture.complete(turn, delivery)
+        ? await capture.complete(turn, delivery, { addedAt: endpoint.webhook.addedAt, replayIds: lane.replayIds })
         : ({ outcome: 'captured', body: delivery.body } as const)
     if (completed.outcome === 'changed') return release(lane, turn)
     if (completed.outcome === 'gone') return writer.add({ turn, gone: delivery.deliveryId })
@@ -194,6 +199,7 @@ export function createSender(parts: SenderParts) {
       ...(attemptWithinMs !== undefined && { withinMs: attemptWithinMs }),
     })
     if (!result) return release(lane, turn)
+    stuck.end()
     onAttempt?.(result.outcome)
     const own = resultOf({ lane, isTest, round: delivery.round + 1, result })
     writer.add(
