@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { withClient } from '@nextvisit/database'
+import { LIVE_STREAM } from '@nextvisit/domain'
+import { describe, expect, it } from 'vitest'
+import { PROJECT } from '../../test/given-catalog.ts'
+import { givenSenders } from '../../test/given-sender.ts'
+import { webhookDispatcher } from '../consumer.ts'
+import type { Turn } from './due-turns.ts'
+import { saveResults, type TurnResult } from './save-results.ts'
+
+const given = givenSenders()
+const LOCKED_MS = 150
+
+/** A user whose only delivery is sent. */
+async function givenSent() {
+  const userId = randomUUID()
+  const [deliveryId = ''] = await given.givenDeliveries([{ userId }])
+  const turn: Turn = { ...PROJECT, endpointId: 'crm', replayId: LIVE_STREAM, userId, partition: 0 }
+  const result: TurnResult = {
+    turn,
+    attempt: {
+      deliveryId,
+      at: new Date(),
+      result: { outcome: 'delivered', httpStatus: 200, response: 'personal', durationMs: 1 },
+      status: 'delivered',
+      countsInRound: true,
+    },
+  }
+  return { userId, save: () => given.db().executeAll(saveResults([result], [], new Date())) }
+}
+
+/** Runs statements of a fold as a transaction, and saves the result of a sender before it commits. */
+async function whileFolding(statements: readonly string[], save: () => Promise<void>): Promise<void> {
+  await withClient(given.databaseUrl(), async (client) => {
+    await client.query(`SET search_path TO ${webhookDispatcher.schema}; BEGIN`)
+    for (const statement of statements) await client.query(statement)
+    const saved = save()
+    await sleep(LOCKED_MS)
+    await client.query('COMMIT')
+    await saved
+  })
+}
+
+describe('results that are saved while a fold writes rows of the same user', () => {
+  it('keep the turn for its next delivery', async () => {
+    const { userId, save } = await givenSent()
+    await whileFolding(
+      [
+        `INSERT INTO deliveries SELECT gen_random_uuid(), organization, project, endpoint_id, replay_id, partition,
+          source_offset + 1, cause_offset, user_id, gen_random_uuid(), type, at, body, capture, status, attempts, round, created_at
+          FROM deliveries WHERE user_id = '${userId}'`,
+        `INSERT INTO turns SELECT * FROM turns WHERE user_id = '${userId}'
+          ON CONFLICT (organization, project, user_id, endpoint_id, replay_id) DO UPDATE SET partition = excluded.partition`,
+      ],
+      save,
+    )
+    expect(await given.readTurns()).toMatchObject([{ userId }])
+    expect((await given.readDeliveries()).map(({ status }) => status)).toEqual(['delivered', 'pending'])
+  })
+
+  it('leave nothing of a user who is erased', async () => {
+    const { userId, save } = await givenSent()
+    const ofUser = `WHERE user_id = '${userId}'`
+    await whileFolding(
+      [
+        `SELECT 1 FROM turns ${ofUser} FOR UPDATE`,
+        `DELETE FROM attempts USING deliveries AS own ${ofUser} AND attempts.delivery_id = own.delivery_id`,
+        `DELETE FROM deliveries ${ofUser}`,
+        `DELETE FROM turns ${ofUser}`,
+      ],
+      save,
+    )
+    expect([await given.readDeliveries(), await given.readAttempts(), await given.readTurns()]).toEqual([[], [], []])
+  })
+
+  it('count once, also if a process that was replaced saves them again', async () => {
+    const { save } = await givenSent()
+    await save()
+    await save()
+    expect(await given.readAttempts()).toHaveLength(1)
+    expect(await given.readDeliveries()).toMatchObject([{ status: 'delivered', attempts: 1 }])
+  })
+})
