@@ -9,6 +9,7 @@ export { type IdentifyBody, parseIdentifyBody, parseVisitBody, parseVisitJson } 
 export { isTimezone } from './bodies/is-timezone.ts'
 export { markInexactNumbers } from './bodies/mark-inexact-numbers.ts'
 export { type ErasureBody, parseErasureBody } from './bodies/erasure-body.ts'
+export { parseReplayBody, parseRetryBody } from './bodies/webhook-bodies.ts'
 export * from './bodies/json-object.ts'
 export { checkDepth, type ParsedJson, parseJson, parsePythonJson, parseUncheckedJson } from './bodies/parse-json.ts'
 export { type BodyRule, nameRules, reject, type Rejection, type RuleName } from './bodies/rejection.ts'

@@ -42,6 +42,7 @@ import { createUserEventPublisher } from './publishing/user-event-publisher.ts'
 import { createReplyWaiter } from './ingest/reply-waiter.ts'
 import { createDocuments } from './openapi/served-documents.ts'
 import { createFormRoutes } from './reads/form-routes.ts'
+import { createWebhookRoutes } from './webhooks/webhook-routes.ts'
 import { createProjectRoutes } from './reads/project-routes.ts'
 import { answerRefusals, createListRefusals } from './reads/refusal-routes.ts'
 import { createUserRoutes } from './reads/user-routes.ts'
@@ -184,6 +185,7 @@ export function createGateway(parts: GatewayParts) {
         catalog,
       }),
       createListRefusals(refusalStore),
+      ...createWebhookRoutes({ webhookDispatcher: clients.webhookDispatcher.reads }),
       ...createErasureRoutes({
         requestErasure,
         liftSuppression,

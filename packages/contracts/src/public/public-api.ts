@@ -23,3 +23,17 @@ export * from './ingest.ts'
 export * from './reads.ts'
 export * from './refusals.ts'
 export * from './segment-com.ts'
+export {
+  WebhookAttempt,
+  WebhookDeliveries,
+  WebhookDelivery,
+  WebhookDeliveryBegun,
+  WebhookDeliveryDetail,
+  WebhookEndpoint,
+  WebhookEndpoints,
+  WebhookReplay,
+  WebhookReplayBegun,
+  WebhookReplayBody,
+  WebhookRetried,
+  WebhookRetryBody,
+} from './webhooks.ts'

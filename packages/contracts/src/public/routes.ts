@@ -7,7 +7,7 @@ const MAX_BATCH_BYTES = 512_000
 
 /** Static properties of a public route. */
 export interface RouteSignature {
-  /** `POST` has a body. The HTTP server dispatches it before Express, so its pattern is fixed. `GET` reads. */
+  /** `POST` has a body, unless `hasNoBody`. The HTTP server dispatches fixed patterns of `POST` before Express. `GET` reads. */
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** Path with `{name}` for a variable part. */
   readonly pattern: string
@@ -23,6 +23,10 @@ export interface RouteSignature {
   readonly maxBodyBytes?: number
   /** True if a body may have many items, each with an answer of its own. */
   readonly takesMany?: true
+  /** It commands a service, and records nothing in the log: an `Idempotency-Key` has no meaning. */
+  readonly isCommand?: true
+  /** A `POST` whose body is not read. */
+  readonly hasNoBody?: true
 }
 
 /**
@@ -44,6 +48,7 @@ export function maxBodyBytesOf({ maxBodyBytes = MAX_BODY_BYTES }: RouteSignature
 
 const MANY = { keyKind: 'admin', maxBodyBytes: MAX_BATCH_BYTES, takesMany: true } as const
 const SEGMENT = { ...MANY, keyIn: 'basic-or-body' } as const
+const COMMANDS = { method: 'POST', keyKind: 'admin', isCommand: true } as const
 const ERASES = { keyKind: 'admin', permission: 'mayErase' } as const
 
 /** All routes that take a key, by operation id. This table drives the HTTP server, Express and OpenAPI. */
@@ -78,6 +83,18 @@ export const ROUTES = {
   getErasure: { method: 'GET', pattern: '/v2/admin/erasures/{erasureId}', ...ERASES },
   listSuppressions: { method: 'GET', pattern: '/v2/admin/suppressions', ...ERASES },
   liftSuppression: { method: 'DELETE', pattern: '/v2/admin/suppressions/{userName}', ...ERASES },
+  listWebhooks: { method: 'GET', pattern: '/v2/admin/webhooks', keyKind: 'admin' },
+  listDeliveries: { method: 'GET', pattern: '/v2/admin/webhooks/{endpointId}/deliveries', keyKind: 'admin' },
+  getDelivery: { method: 'GET', pattern: '/v2/admin/webhooks/{endpointId}/deliveries/{deliveryId}', keyKind: 'admin' },
+  replayWebhook: { pattern: '/v2/admin/webhooks/{endpointId}/replay', ...COMMANDS },
+  retryDeliveries: { pattern: '/v2/admin/webhooks/{endpointId}/retry', ...COMMANDS },
+  retryDelivery: {
+    pattern: '/v2/admin/webhooks/{endpointId}/deliveries/{deliveryId}/retry',
+    ...COMMANDS,
+    hasNoBody: true,
+  },
+  testWebhook: { pattern: '/v2/admin/webhooks/{endpointId}/test', ...COMMANDS, hasNoBody: true },
+  enableWebhook: { pattern: '/v2/admin/webhooks/{endpointId}/enable', ...COMMANDS, hasNoBody: true },
   listSegmentUsers: { method: 'GET', pattern: '/v2/admin/segments/{segmentId}/users', keyKind: 'admin' },
 } as const satisfies Record<string, RouteSignature>
 

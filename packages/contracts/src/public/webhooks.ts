@@ -1,7 +1,7 @@
 /** Payloads of webhooks, and bodies and answers of the routes about them (docs/spec/webhooks.md). */
 import { z } from 'zod'
 import { Environment, Instant, SlugId, staleFields, Uuid } from '../primitives.ts'
-import { Answers } from '../records/answer-value.ts'
+import { AnswerValue } from '../records/answer-value.ts'
 import { SegmentCause } from '../records/form-events.ts'
 import { WebhookEvent, WebhookInclude } from '../workspace/webhook.ts'
 
@@ -69,7 +69,7 @@ export const WEBHOOK_PAYLOADS = {
       ...formMembers,
       revision: z.number().int().min(1).describe('The revision of the content that was answered.'),
       language: z.string().optional().describe('The language that was shown. Absent: not given.'),
-      answers: Answers.describe('All answers of the offer, by element.'),
+      answers: z.record(z.string(), AnswerValue).describe('All answers of the offer, by element.'),
     },
     'A user has finished a form.',
   ),

@@ -1,4 +1,4 @@
-import { BODY_LIMITS } from '@nextvisit/contracts'
+import { BODY_LIMITS, WEBHOOK_EVENTS } from '@nextvisit/contracts'
 import { TRAIT_OPERATOR_NAMES, TRAIT_OPERATORS } from '../traits/trait-operators.ts'
 import { nameRules } from './rejection.ts'
 
@@ -46,6 +46,24 @@ export const BODY_RULES = nameRules({
     when: 'A userName of another type, an empty or blank one, or a long one',
   }),
   suppress: { message: 'suppress must be true or false', when: 'A suppress of another type' },
+
+  // A range of webhooks (webhooks.md).
+  firstInstant: {
+    message: 'from must be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
+    when: 'A `from` that is missing, or no date and time with a time zone',
+  },
+  endInstant: {
+    message: 'to must be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z; it is exclusive',
+    when: 'A `to` that is no date and time with a time zone',
+  },
+  instants: {
+    message: 'from must be before to, which is exclusive, and before now',
+    when: 'A `from` that is not before `to`, or in the future',
+  },
+  webhookEvents: {
+    message: `events must be an array of at least one of ${WEBHOOK_EVENTS.join(', ')}`,
+    when: 'events of another type, none, or an unknown one',
+  },
 
   // The user (contract, Track event; decisions.md, Identify).
   noUserName: {

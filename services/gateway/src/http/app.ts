@@ -24,14 +24,16 @@ interface AppParts extends AnswerRequestParts {
 }
 
 /**
- * Dispatches the routes that record itself: all have `POST` and a fixed path. The rest goes to Express, which costs
+ * Dispatches the routes that record itself: all have `POST` and a fixed path. The rest, also a command with an id in its path, goes to Express, which costs
  * more than all other work of a request (design.md, Five decisions). One route table drives both.
  */
 export function createApp(parts: AppParts): RequestListener {
   const answerRequest = createAnswerRequest(parts)
   const expressApp = createExpressApp(parts, answerRequest)
   const recording = new Map(
-    parts.routes.flatMap((route) => (route.method === 'POST' ? pathsOf(route).map((path) => [path, route]) : [])),
+    parts.routes.flatMap((route) =>
+      route.method === 'POST' && !route.pattern.includes('{') ? pathsOf(route).map((path) => [path, route]) : [],
+    ),
   )
   const parameters = new URLSearchParams()
   return (request, response) => {

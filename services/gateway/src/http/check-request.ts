@@ -79,7 +79,7 @@ export function createRequestChecks(parts: CheckRequestParts) {
     receiveBody: async (state: RequestState, { entry }: CatalogKey): Promise<Refusal | Aborted | undefined> => {
       const { received, route } = state
       if (received) return received.moveTo(entry.sha256) ? undefined : refuse(REFUSALS.tooManyBytes)
-      return route.method === 'POST' ? receive(state, entry.sha256) : undefined
+      return route.method === 'POST' && !route.hasNoBody ? receive(state, entry.sha256) : undefined
     },
 
     /** Parses the body, and derives the id of the request from its `Idempotency-Key`. */

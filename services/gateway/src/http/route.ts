@@ -29,7 +29,7 @@ export interface CheckedRequest {
   /** Returns a header by its name in lower case. */
   readonly header: (name: string) => string | undefined
   readonly idempotency: Idempotency
-  /** The values of `{name}` in the route's pattern, decoded, and the query. Empty for a route that records. */
+  /** The values of `{name}` in the route's pattern, decoded, and the query. Empty for a `POST` with a fixed path. */
   readonly parameters: URLSearchParams
 }
 

@@ -1,6 +1,7 @@
 import {
   ConditionLeaf,
   Day,
+  DeliveryStatus,
   DeviceFacts,
   Environment,
   FormDecision,
@@ -15,6 +16,8 @@ import {
   Trigger,
   Uuid,
   WaitingForm,
+  WEBHOOK_PAYLOADS,
+  WebhookType,
 } from '@nextvisit/contracts'
 import { z } from 'zod'
 import type { oas32, ZodOpenApiContentObject, ZodOpenApiExamplesObject, ZodOpenApiOverride } from 'zod-openapi'
@@ -33,9 +36,21 @@ const PARTS = {
   WaitingForm,
 }
 
+/** Returns the name of a payload in the document: `FormQueuedPayload`. */
+export function payloadNameOf(type: WebhookType): string {
+  const words = type.split(/[._]/).map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`)
+  return `${words.join('')}Payload`
+}
+
+const PAYLOADS = Object.fromEntries(
+  WebhookType.options.map((type) => [payloadNameOf(type), WEBHOOK_PAYLOADS[type]] as const),
+)
+
 /** Schemas sorted by name, because a bundler may load the members of a module in another order. */
 export const SCHEMAS: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
-  Object.entries({ ...publicApi, ...PARTS }).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  Object.entries<z.ZodType>({ ...publicApi, ...PARTS, ...PAYLOADS }).toSorted(([one], [other]) =>
+    one < other ? -1 : 1,
+  ),
 )
 
 /** Schemas of parameters, by name. Every route that records takes the header (decisions.md, Retries). */
@@ -57,6 +72,10 @@ export const PARAMETERS = {
   to: Day.optional(),
   environment: Environment.default('P'),
   language: LanguageTag.optional(),
+  endpointId: SlugId,
+  deliveryId: Uuid,
+  status: DeliveryStatus.optional(),
+  user: Uuid.optional(),
 }
 
 export type ParameterName = keyof typeof PARAMETERS

@@ -10,6 +10,7 @@ import {
 } from 'zod-openapi'
 import { headerRefs, type ParameterName, PARAMETERS, SCHEMAS, tidySchema } from './components.ts'
 import { type Content, type OperationName, readContent } from './operations.ts'
+import { createWebhooks } from './webhooks.ts'
 import { RATE_LIMIT_HEADERS, refusalResponses, sharedRefusals, takesMany } from './responses.ts'
 
 const READ_METHODS = ['GET', 'HEAD']
@@ -47,6 +48,7 @@ export function createOpenApiDocument(): oas32.OpenAPIObject {
         '/openapi.json': { get: createOperation(content, 'openApi') },
         '/docs': { get: createOperation(content, 'docs') },
       },
+      webhooks: createWebhooks(content.webhooks),
       components: {
         schemas: SCHEMAS,
         headers,
@@ -129,7 +131,7 @@ function schemesOf({ keyKind, keyIn }: RouteSignature): readonly string[] {
 function answerHeaders(route: RouteSignature | undefined): readonly string[] {
   if (!route) return []
   // The answer to a batch is never a repeat as a whole.
-  const mayRepeat = route.method === 'POST' && !takesMany(route)
+  const mayRepeat = route.method === 'POST' && !takesMany(route) && !route.isCommand
   return mayRepeat ? [...RATE_LIMIT_HEADERS, 'Idempotent-Replayed'] : RATE_LIMIT_HEADERS
 }
 

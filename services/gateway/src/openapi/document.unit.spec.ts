@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { ErrorBody, ROUTES, type RouteSignature } from '@nextvisit/contracts'
+import { ErrorBody, ROUTES, type RouteSignature, WEBHOOK_PAYLOADS, WebhookType } from '@nextvisit/contracts'
 import {
   isJsonObject,
   type JsonObject,
@@ -8,6 +8,8 @@ import {
   parseBatchItem,
   parseErasureBody,
   parseIdentifyBody,
+  parseReplayBody,
+  parseRetryBody,
   parseSegmentComMessage,
   parseTrackBody,
 } from '@nextvisit/domain'
@@ -24,6 +26,7 @@ const COMMITTED = path.resolve(import.meta.dirname, '../../../../docs/reference/
 interface Document {
   readonly tags: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
+  readonly webhooks: Readonly<Record<string, { readonly post?: OperationObject }>>
   readonly components: Readonly<Record<'schemas' | 'headers' | 'securitySchemes', object>>
 }
 interface OperationObject {
@@ -135,7 +138,7 @@ describe('the OpenAPI document', () => {
 
   it('allows an Idempotency-Key on every route that records, except on Segment’s, whose messages have ids', () => {
     const names = operations
-      .filter(({ operation }) => operation.requestBody && !operation.tags.includes('Segment'))
+      .filter(({ operation }) => operation.requestBody && !takesNoKey(operation))
       .map(({ operation }) => operation.parameters)
     const key = expect.objectContaining({ name: 'Idempotency-Key', in: 'header' })
     expect(names).toEqual(names.map(() => expect.arrayContaining([key])))
@@ -168,6 +171,21 @@ describe('the OpenAPI document', () => {
       return schema && (values.length === 0 || !values.every((value) => schema.safeParse(value).success))
     })
     expect(faults.map(({ name }) => name)).toEqual([])
+  })
+
+  it('has the request of each type of webhook, with a valid example', () => {
+    expect(Object.keys(document.webhooks)).toEqual(WebhookType.options)
+    for (const [type, { post }] of Object.entries(document.webhooks)) {
+      const { schema, examples = {} } = post?.requestBody?.content['application/json'] ?? { schema: {} }
+      const payload = WEBHOOK_PAYLOADS[type as WebhookType]
+      expect(SCHEMAS[schema.$ref?.split('/').at(-1) ?? '']).toBe(payload)
+      expect(payload.parse(examples[type]?.value)).toMatchObject({ type })
+      expect(post?.parameters?.map(({ name }) => name)).toEqual([
+        'webhook-id',
+        'webhook-timestamp',
+        'webhook-signature',
+      ])
+    }
   })
 
   it('has errors with the status of their response', () => {
@@ -218,9 +236,16 @@ describe('operations.yaml', () => {
   })
 })
 
+/** Segment's messages have ids, and commands record nothing. */
+function takesNoKey({ tags }: OperationObject): boolean {
+  return tags.includes('Segment') || tags.includes('Webhooks')
+}
+
 /** Parses a body, or each item of a batch. */
 function outcomesOf(reference: string | undefined, body: JsonObject): readonly string[] {
   if (reference?.endsWith('/ErasureBody')) return [parseErasureBody(body).outcome]
+  if (reference?.endsWith('/WebhookReplayBody')) return [parseReplayBody(body, NOW_MS).outcome]
+  if (reference?.endsWith('/WebhookRetryBody')) return [parseRetryBody(body, NOW_MS).outcome]
   const isTracked = reference?.endsWith('/TrackEventBody')
   if (reference?.includes('/Segment')) return segmentOutcomesOf(body)
   if (!reference?.endsWith('/BatchBody'))

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { type OperationId, ROUTES } from '@nextvisit/contracts'
+import { type OperationId, ROUTES, WebhookType } from '@nextvisit/contracts'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { json, PARAMETERS, SCHEMAS } from './components.ts'
@@ -86,6 +86,13 @@ const Content = z.strictObject({
   introduction: Text,
   tags: z.record(z.string(), Text),
   operations: z.record(OperationName, Operation),
+  /** Requests to endpoints: texts by name, and the `data` of an example by type. */
+  webhooks: z.strictObject({
+    description: Texts,
+    headers: z.record(z.string(), z.strictObject({ description: Text, example: z.string() })),
+    answers: z.record(z.string(), Text),
+    data: z.record(WebhookType, z.record(z.string(), z.unknown())),
+  }),
   parameters: z.record(ParameterName, Text),
   headers: z.record(z.string(), Header),
   statuses: z.record(z.string(), Text),

@@ -78,10 +78,15 @@ const BODY_ROUTE: DocumentedRefusals = {
   tooManyBytes: REFUSALS.tooManyBytes,
 }
 
-/** Refusals of routes that record one thing. Items of a batch are refused alone. */
-const SINGLE_ROUTE: DocumentedRefusals = {
+/** Refusals of commands with a body. */
+const COMMAND: DocumentedRefusals = {
   tooDeep: withStatus(BODY_RULES.tooDeep(BODY)),
   notStorable: withStatus(BODY_RULES.notStorable(BODY)),
+}
+
+/** Refusals of routes that record one thing. Items of a batch are refused alone. */
+const SINGLE_ROUTE: DocumentedRefusals = {
+  ...COMMAND,
   idempotencyKey: REFUSALS.idempotencyKey,
   stillRunning: REFUSALS.stillRunning,
   keyOfAnother: REFUSALS.keyOfAnother,
@@ -98,15 +103,18 @@ export function sharedRefusals(methods: readonly string[], route?: RouteSignatur
   const always = { notHttp, noHost, otherMethod, tooSlow, expectation, headersTooLarge, broken }
   if (!route) return always
   const { key, busy, noCatalog } = REFUSALS
+  const notDone = REFUSALS.notDone('webhook dispatcher')
   const kindOfKey = REFUSALS.kindOfKey(route.keyKind)
   const ofPermission: DocumentedRefusals = route.permission ? { [route.permission]: REFUSALS[route.permission] } : {}
   const ofKey = { key, kindOfKey, ...ofPermission, tooFast: REFUSALS.tooFast(100), busy, noCatalog }
   if (route.method === 'GET') return { ...always, ...ofKey, notRead: REFUSALS.notRead('user projector') }
   if (route.method === 'DELETE') return { ...always, ...ofKey, notRecorded: REFUSALS.notRecorded }
+  if (route.hasNoBody) return { ...always, ...ofKey, notDone }
   const { contentType } = REFUSALS
   const ofType: DocumentedRefusals = route.keyIn ? {} : { contentType }
   const tooLarge = REFUSALS.tooLarge(maxBodyBytesOf(route))
-  return { ...always, ...ofKey, ...BODY_ROUTE, ...(!takesMany(route) && SINGLE_ROUTE), ...ofType, tooLarge }
+  const own = route.isCommand ? { ...COMMAND, notDone } : takesMany(route) ? {} : SINGLE_ROUTE
+  return { ...always, ...ofKey, ...BODY_ROUTE, ...own, ...ofType, tooLarge }
 }
 
 /** Returns true if a body may have many items, each with an answer of its own. */

@@ -1,4 +1,4 @@
-/** The parts that reads ask. */
+/** The parts that reads and commands ask. */
 export type ReadPart =
   | 'answer collector'
   | 'form trigger evaluator'
@@ -8,3 +8,4 @@ export type ReadPart =
   | 'trait registry'
   | 'user eraser'
   | 'user projector'
+  | 'webhook dispatcher'

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { type KeyKind, type LimitReason, MAX_RESULT_DAYS, withSeparators } from '@nextvisit/contracts'
+import { type KeyKind, type LimitReason, MAX_UNFINISHED_REPLAYS, withSeparators } from '@nextvisit/contracts'
 import {
   ANSWER_RULES,
   BODY_RULES,
@@ -9,6 +9,7 @@ import {
   type RuleName,
   SEGMENT_COM_RULES,
 } from '@nextvisit/domain'
+import { PARAMETER_REFUSALS } from './parameter-refusals.ts'
 import type { ReadPart } from './read-part.ts'
 
 /** Maximum number of pieces of a body. Each costs some µs: 100 KB in chunks of one byte would cost 400 ms. */
@@ -147,44 +148,7 @@ export const REFUSALS = nameRules({
   },
 
   // The parameters of a read.
-  notStorable: {
-    status: 400,
-    message: 'userName must not contain U+0000 or lone surrogates',
-    when: 'A userName with U+0000',
-  },
-  limit: (max: number) => ({
-    status: 400,
-    message: `limit must be a whole number from 1 to ${max}`,
-    when: 'A limit out of its range',
-  }),
-  after: {
-    status: 400,
-    message: 'after must be the next of the previous answer',
-    when: 'An `after` that is not the `next` of a page',
-  },
-  reason: {
-    status: 400,
-    message: 'reason must be the name of a refusal, as in counts, such as tooFast',
-    when: 'A `reason` that is not the name of a refusal',
-  },
-  environment: { status: 400, message: 'environment must be P or T', when: 'Another `environment`' },
-  resultsLanguage: {
-    status: 400,
-    message: 'language must be a language tag, such as en or pt-BR',
-    when: 'A language that is no tag',
-  },
-  from: { status: 400, message: 'from must be a day in UTC, such as 2026-11-27', when: 'A `from` that is no day' },
-  to: {
-    status: 400,
-    message: 'to must be a day in UTC, such as 2026-11-28; it is exclusive',
-    when: 'A `to` that is no day',
-  },
-  days: { status: 400, message: 'from must be before to, which is exclusive', when: 'A `to` that is not later' },
-  resultDays: {
-    status: 400,
-    message: `from and to must enclose at most ${MAX_RESULT_DAYS} of the form's days, or all of them`,
-    when: `More than ${MAX_RESULT_DAYS} days of the form, but not all of them`,
-  },
+  ...PARAMETER_REFUSALS,
 
   // The proof that a request may speak for its user.
   signature: {
@@ -234,6 +198,26 @@ export const REFUSALS = nameRules({
   notSuppressed: { status: 404, message: 'User is not suppressed', when: 'A user who is not suppressed' },
   form: { status: 404, message: 'Form not found', when: 'A form that the project never had' },
   segment: { status: 404, message: 'Segment not found', when: 'A segment that the project does not have' },
+  webhook: {
+    status: 404,
+    message: 'Webhook endpoint not found',
+    when: 'An endpoint that the workspace file does not have',
+  },
+  delivery: {
+    status: 404,
+    message: 'Delivery not found',
+    when: 'A delivery that the endpoint does not have, or not any more',
+  },
+  replays: {
+    status: 409,
+    message: `The endpoint has ${MAX_UNFINISHED_REPLAYS} replays that are not complete: wait until one is`,
+    when: 'Too many replays of the endpoint at once',
+  },
+  disabledInFile: {
+    status: 409,
+    message: 'The workspace file disables this endpoint: set enabled: true there, and apply it',
+    when: 'An endpoint with `enabled: false` in the workspace file',
+  },
   disabled: { status: 400, ...BODY_RULES.disabled },
   eventLimit: {
     status: 402,
@@ -262,6 +246,11 @@ export const REFUSALS = nameRules({
     status: 503,
     message: `This cannot be read now, because the ${part} is late or unavailable: try again`,
     when: 'The part that the message names is late or unavailable',
+  }),
+  notDone: (part: ReadPart) => ({
+    status: 503,
+    message: `This could not be done now, because the ${part} is late or unavailable: try again`,
+    when: 'The part that the message names is late or unavailable. The command may have had its effect',
   }),
 }) satisfies { readonly [Reason in LimitReason]: RefusalRule }
 

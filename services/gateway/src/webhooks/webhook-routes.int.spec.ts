@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto'
+import {
+  DISABLED_IN_FILE,
+  TOO_MANY_REPLAYS,
+  WebhookDeliveries,
+  WebhookDeliveryBegun,
+  WebhookDeliveryDetail,
+  WebhookEndpoints,
+} from '@nextvisit/contracts'
+import { NOT_FOUND } from '@nextvisit/service-kit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
+import { startService } from '../../test/service-fixture.ts'
+
+const INSTANT = '2026-11-02T10:00:00.000Z'
+const ADA = 'c364d31e-5b0f-5a9e-8f5d-0c2f6a1b7e44'
+const [DELIVERY, REPLAY] = [randomUUID(), randomUUID()]
+const POSITION = `${INSTANT}_${DELIVERY}`
+const WEBHOOKS = '/v2/admin/webhooks'
+const delivery = {
+  deliveryId: DELIVERY,
+  webhookId: randomUUID(),
+  type: 'form.queued' as const,
+  userId: ADA,
+  status: 'failed' as const,
+  attempts: 10,
+  timestamp: INSTANT,
+  createdAt: INSTANT,
+}
+const endpoint = {
+  id: 'crm',
+  url: 'https://crm.example.com/hook',
+  include: [],
+  state: 'live' as const,
+  addedAt: INSTANT,
+  behind: 0,
+  pending: 0,
+  failed: 1,
+  replays: [],
+}
+/** The dispatcher knows the endpoint `crm`. Of `busy`, replays are too many. The workspace file disables `off`. */
+const isKnown = ({ endpointId }: { readonly endpointId: string }) => ['crm', 'busy', 'off'].includes(endpointId)
+
+let gateway: GatewayFixture
+let service: Awaited<ReturnType<typeof startService>>
+beforeAll(async () => {
+  service = await startService({
+    readEndpoints: async () => ({ webhooks: [endpoint] }),
+    readDeliveries: async (query) =>
+      isKnown(query) ? { deliveries: [delivery], next: query.limit === 1 ? POSITION : null, stale: true } : NOT_FOUND,
+    readDelivery: async ({ deliveryId }) =>
+      deliveryId === DELIVERY ? { ...delivery, body: '{}', attemptLog: [] } : NOT_FOUND,
+    replay: async (command) => {
+      if (command.endpointId === 'busy') return TOO_MANY_REPLAYS
+      return isKnown(command) ? { replayId: REPLAY } : NOT_FOUND
+    },
+    retryFailed: async (command) => (isKnown(command) ? { retried: 7 } : NOT_FOUND),
+    retryDelivery: async ({ deliveryId }) => (deliveryId === DELIVERY ? { deliveryId } : NOT_FOUND),
+    testEndpoint: async (command) => (isKnown(command) ? { deliveryId: DELIVERY } : NOT_FOUND),
+    enableEndpoint: async (command) => {
+      if (command.endpointId === 'off') return DISABLED_IN_FILE
+      return isKnown(command) ? ('done' as const) : NOT_FOUND
+    },
+  })
+  gateway = await startGateway({ services: { 'webhook-dispatcher': service.url } })
+})
+afterAll(async () => {
+  await gateway.stop()
+  await service.stop()
+})
+
+const post = (path: string, body: object = {}) => gateway.post(`${WEBHOOKS}/${path}`, body, gateway.keys.admin)
+/** Sends a command as curl does: without a body and its headers. */
+const command = (path: string) => gateway.call('POST', `${WEBHOOKS}/${path}`, { 'x-api-key': gateway.keys.admin })
+const asked = () => service.calls.at(-1)?.question
+
+describe('the routes of webhooks (webhooks.md)', () => {
+  it('list endpoints with their health', async () => {
+    const { status, body } = await gateway.get(WEBHOOKS)
+    expect([status, WebhookEndpoints.parse(body)]).toEqual([200, { webhooks: [endpoint] }])
+    expect(asked()).toMatchObject({ project: 'shop' })
+  })
+
+  it('list deliveries in pages, by status and user', async () => {
+    const path = `${WEBHOOKS}/crm/deliveries?status=failed&user=${ADA}&limit=1`
+    const first = WebhookDeliveries.parse((await gateway.get(path)).body)
+    expect(first).toEqual({ deliveries: [delivery], next: POSITION, stale: true })
+    expect(asked()).toMatchObject({ endpointId: 'crm', status: 'failed', userId: ADA, limit: 1 })
+    await gateway.get(`${WEBHOOKS}/crm/deliveries?after=${first.next}`)
+    expect(asked()).toMatchObject({ limit: 100, after: POSITION })
+  })
+
+  it('read a delivery with its body and attempts', async () => {
+    const { status, body } = await gateway.get(`${WEBHOOKS}/crm/deliveries/${DELIVERY}`)
+    expect([status, WebhookDeliveryDetail.parse(body)]).toMatchObject([200, { deliveryId: DELIVERY, body: '{}' }])
+  })
+
+  it('begin a replay, in instants of any form', async () => {
+    const range = { from: '2026-11-01T01:00:00+01:00', to: '2026-11-02T00:00Z' }
+    const { status, body } = await post('crm/replay', { ...range, events: ['form.queued'], unknown: 1 })
+    expect([status, body]).toEqual([202, { replayId: REPLAY }])
+    const sent = { from: '2026-11-01T00:00:00.000Z', to: '2026-11-02T00:00:00.000Z', events: ['form.queued'] }
+    expect(asked()).toMatchObject({ endpointId: 'crm', ...sent })
+  })
+
+  it('retry failed deliveries of a range', async () => {
+    const { status, body } = await post('crm/retry', { from: INSTANT })
+    expect([status, body]).toEqual([200, { retried: 7 }])
+    expect(asked()).toMatchObject({ endpointId: 'crm', from: INSTANT })
+  })
+
+  it.each([`crm/deliveries/${DELIVERY}/retry`, 'crm/test'])('accept %s without a body', async (path) => {
+    const { status, body } = await command(path)
+    expect([status, WebhookDeliveryBegun.parse(body)]).toEqual([202, { deliveryId: DELIVERY }])
+  })
+
+  it('enable an endpoint', async () => {
+    expect(await command('crm/enable')).toMatchObject({ status: 204, text: '' })
+  })
+
+  it('ignore a body, and an Idempotency-Key, where there is none', async () => {
+    const headers = { 'x-api-key': gateway.keys.admin, 'idempotency-key': 'a b', 'content-type': 'text/plain' }
+    expect(await gateway.call('POST', `${WEBHOOKS}/crm/test`, headers, 'x'.repeat(200_000))).toMatchObject({
+      status: 202,
+    })
+    expect(await command('crm/test')).toMatchObject({ status: 202 })
+  })
+
+  it('answer 409 to a command that has no effect', async () => {
+    expect((await post('busy/replay', { from: INSTANT })).body).toMatchObject({
+      status: 409,
+      message: 'The endpoint has 10 replays that are not complete: wait until one is',
+    })
+    expect((await command('off/enable')).body).toMatchObject({
+      status: 409,
+      message: 'The workspace file disables this endpoint: set enabled: true there, and apply it',
+    })
+  })
+
+  it.each([
+    ['GET', 'other/deliveries', 'Webhook endpoint'],
+    ['GET', '__proto__/deliveries', 'Webhook endpoint'],
+    ['GET', `crm/deliveries/${ADA}`, 'Delivery'],
+    ['GET', 'crm/deliveries/1', 'Delivery'],
+    ['POST', 'other/replay', 'Webhook endpoint'],
+    ['POST', 'other/retry', 'Webhook endpoint'],
+    ['POST', 'other/test', 'Webhook endpoint'],
+    ['POST', '%7BendpointId%7D/test', 'Webhook endpoint'],
+    ['POST', 'other/enable', 'Webhook endpoint'],
+    ['POST', `crm/deliveries/${ADA}/retry`, 'Delivery'],
+  ])('answer 404 for %s %s', async (method, path, what) => {
+    const { status, body } =
+      method === 'GET' ? await gateway.get(`${WEBHOOKS}/${path}`) : await post(path, { from: INSTANT })
+    expect([status, body]).toEqual([404, { status: 404, error: 'Not Found', message: `${what} not found` }])
+  })
+
+  it('answer 503 with Retry-After and the name of the service while it does not answer', async () => {
+    const alone = await startGateway({ besides: gateway })
+    const answers = [
+      await alone.get(WEBHOOKS),
+      await alone.get(`${WEBHOOKS}/crm/deliveries`),
+      await alone.get(`${WEBHOOKS}/crm/deliveries/${DELIVERY}`),
+      await alone.post(`${WEBHOOKS}/crm/replay`, { from: INSTANT }, alone.keys.admin),
+      await alone.post(`${WEBHOOKS}/crm/enable`, {}, alone.keys.admin),
+    ]
+    await alone.stop()
+    for (const { status, headers, body } of answers) {
+      expect([status, headers['retry-after']]).toEqual([503, '1'])
+      expect(body).toMatchObject({ message: expect.stringContaining('because the webhook dispatcher is late') })
+    }
+  })
+
+  it('need an admin key', async () => {
+    const { sdk } = gateway.keys
+    expect((await gateway.post(`${WEBHOOKS}/crm/test`, {}, sdk)).status).toBe(403)
+    expect((await gateway.call('GET', WEBHOOKS, { 'x-api-key': sdk })).status).toBe(403)
+    expect((await gateway.call('POST', `${WEBHOOKS}/crm/test`)).status).toBe(401)
+  })
+})

@@ -1,0 +1,155 @@
+import {
+  DeliveryPosition,
+  DeliveryStatus,
+  DISABLED_IN_FILE,
+  ROUTES,
+  SlugId,
+  TOO_MANY_REPLAYS,
+  Uuid,
+  type webhookDispatcherCalls,
+} from '@nextvisit/contracts'
+import { parseReplayBody, parseRetryBody } from '@nextvisit/domain'
+import type { CallClient, CallOutcome } from '@nextvisit/service-kit'
+import { answer, type CheckedRequest, type Result, type Route } from '../http/route.ts'
+import { parsePage } from '../reads/page-query.ts'
+import { REFUSALS, type Refusal, refuse, refuseBody } from '../refusals/refusals.ts'
+
+interface WebhookRoutesParts {
+  readonly webhookDispatcher: CallClient<typeof webhookDispatcherCalls>
+}
+
+/** Creates the routes that read endpoints of webhooks and their deliveries, and command them (webhooks.md). */
+export function createWebhookRoutes({ webhookDispatcher: dispatcher }: WebhookRoutesParts): readonly Route[] {
+  async function listWebhooks({ project: place, deadlineAt }: CheckedRequest): Promise<Result> {
+    const { organization, project } = place
+    const read = await dispatcher.readEndpoints({ organization, project }, { deadlineAt })
+    return read.outcome === 'answered' ? answer(200, read.answer) : refuse(NOT_READ)
+  }
+
+  async function listDeliveries(request: CheckedRequest): Promise<Result> {
+    const page = parsePage(request.parameters, (after) => DeliveryPosition.safeParse(after).success)
+    if (page.outcome === 'refused') return page
+    const wanted = parseFilters(request.parameters)
+    if (wanted.outcome === 'refused') return wanted
+    const endpoint = endpointIn(request)
+    if (!endpoint) return refuse(REFUSALS.webhook)
+    const { deadlineAt } = request
+    const read = await dispatcher.readDeliveries({ ...endpoint, ...wanted.filters, ...page.query }, { deadlineAt })
+    return answerRead(read, REFUSALS.webhook)
+  }
+
+  async function getDelivery(request: CheckedRequest): Promise<Result> {
+    const delivery = deliveryIn(request)
+    if (!delivery) return refuse(REFUSALS.delivery)
+    return answerRead(await dispatcher.readDelivery(delivery, { deadlineAt: request.deadlineAt }), REFUSALS.delivery)
+  }
+
+  async function replayWebhook(request: CheckedRequest): Promise<Result> {
+    const parsed = parseReplayBody(request.body, request.receivedMs)
+    if (parsed.outcome === 'rejected') return refuseBody(parsed)
+    const endpoint = endpointIn(request)
+    if (!endpoint) return refuse(REFUSALS.webhook)
+    const { events, ...range } = parsed.value
+    const command = { ...endpoint, ...range, ...(events && { events: [...events] }) }
+    const begun = await dispatcher.replay(command, { deadlineAt: request.deadlineAt })
+    if (begun.outcome === 'answered' && begun.answer === TOO_MANY_REPLAYS) return refuse(REFUSALS.replays)
+    return answerCommand(begun, REFUSALS.webhook, 202)
+  }
+
+  async function retryDeliveries(request: CheckedRequest): Promise<Result> {
+    const parsed = parseRetryBody(request.body, request.receivedMs)
+    if (parsed.outcome === 'rejected') return refuseBody(parsed)
+    const endpoint = endpointIn(request)
+    if (!endpoint) return refuse(REFUSALS.webhook)
+    return answerCommand(
+      await dispatcher.retryFailed({ ...endpoint, ...parsed.value }, { deadlineAt: request.deadlineAt }),
+      REFUSALS.webhook,
+      200,
+    )
+  }
+
+  async function retryDelivery(request: CheckedRequest): Promise<Result> {
+    const delivery = deliveryIn(request)
+    if (!delivery) return refuse(REFUSALS.delivery)
+    return answerCommand(
+      await dispatcher.retryDelivery(delivery, { deadlineAt: request.deadlineAt }),
+      REFUSALS.delivery,
+      202,
+    )
+  }
+
+  async function testWebhook(request: CheckedRequest): Promise<Result> {
+    const endpoint = endpointIn(request)
+    if (!endpoint) return refuse(REFUSALS.webhook)
+    return answerCommand(
+      await dispatcher.testEndpoint(endpoint, { deadlineAt: request.deadlineAt }),
+      REFUSALS.webhook,
+      202,
+    )
+  }
+
+  async function enableWebhook(request: CheckedRequest): Promise<Result> {
+    const endpoint = endpointIn(request)
+    if (!endpoint) return refuse(REFUSALS.webhook)
+    const enabled = await dispatcher.enableEndpoint(endpoint, { deadlineAt: request.deadlineAt })
+    if (enabled.outcome !== 'answered') return answerCommand(enabled, REFUSALS.webhook, 204)
+    return enabled.answer === DISABLED_IN_FILE ? refuse(REFUSALS.disabledInFile) : answer(204, {})
+  }
+
+  return [
+    { ...ROUTES.listWebhooks, handle: listWebhooks },
+    { ...ROUTES.listDeliveries, handle: listDeliveries },
+    { ...ROUTES.getDelivery, handle: getDelivery },
+    { ...ROUTES.replayWebhook, handle: replayWebhook },
+    { ...ROUTES.retryDeliveries, handle: retryDeliveries },
+    { ...ROUTES.retryDelivery, handle: retryDelivery },
+    { ...ROUTES.testWebhook, handle: testWebhook },
+    { ...ROUTES.enableWebhook, handle: enableWebhook },
+  ]
+}
+
+const NOT_READ = REFUSALS.notRead('webhook dispatcher')
+
+type Rule = Parameters<typeof refuse>[0]
+
+function answerRead(read: CallOutcome<object>, notFound: Rule): Result {
+  if (read.outcome === 'not-found') return refuse(notFound)
+  return read.outcome === 'answered' ? answer(200, read.answer) : refuse(NOT_READ)
+}
+
+function answerCommand(done: CallOutcome<object | string>, notFound: Rule, status: number): Result {
+  if (done.outcome === 'not-found') return refuse(notFound)
+  return done.outcome === 'answered' && typeof done.answer === 'object'
+    ? answer(status, done.answer)
+    : refuse(REFUSALS.notDone('webhook dispatcher'))
+}
+
+interface Filters {
+  readonly status?: DeliveryStatus
+  readonly userId?: string
+}
+
+function parseFilters(
+  parameters: URLSearchParams,
+): { readonly outcome: 'parsed'; readonly filters: Filters } | Refusal {
+  const status = DeliveryStatus.optional().safeParse(parameters.get('status') ?? undefined)
+  if (!status.success) return refuse(REFUSALS.deliveryStatus)
+  const userId = Uuid.optional().safeParse(parameters.get('user') ?? undefined)
+  if (!userId.success) return refuse(REFUSALS.userOfDeliveries)
+  return {
+    outcome: 'parsed',
+    filters: { ...(status.data && { status: status.data }), ...(userId.data && { userId: userId.data }) },
+  }
+}
+
+/** Returns the endpoint in the path; undefined: no endpoint can have this id. */
+function endpointIn({ parameters, project: { organization, project } }: CheckedRequest) {
+  const endpointId = SlugId.safeParse(parameters.get('endpointId'))
+  return endpointId.success ? { organization, project, endpointId: endpointId.data } : undefined
+}
+
+function deliveryIn(request: CheckedRequest) {
+  const endpoint = endpointIn(request)
+  const deliveryId = Uuid.safeParse(request.parameters.get('deliveryId'))
+  return endpoint && deliveryId.success ? { ...endpoint, deliveryId: deliveryId.data } : undefined
+}
