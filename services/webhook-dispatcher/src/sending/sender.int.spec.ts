@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from '@nextvisit/database'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import { newSecret } from '../../test/given-catalog.ts'
+import { ADDED_AT, newSecret } from '../../test/given-catalog.ts'
 import { givenSenders } from '../../test/given-sender.ts'
 import { type Received, startReceiver } from '../../test/start-receiver.ts'
 
@@ -235,6 +235,28 @@ describe('endpoints', { timeout: 60_000 }, () => {
     expect([open, most]).toEqual([32, 32])
     expect(sender.inFlight()).toBeGreaterThanOrEqual(32)
     await sender.stop()
+  })
+
+  it('have four once they have failed for a minute, and all again with the first success', async () => {
+    let open = 0
+    const { url, answerWith } = await startReceiver({ answer: () => (open += 1) })
+    given.setWebhooks({ id: 'crm', url })
+    await given.db().$executeRaw(sql`
+      INSERT INTO endpoints (organization, project, endpoint_id, added_at, failing_since)
+      VALUES ('acme', 'shop', 'crm', ${ADDED_AT}::timestamptz, now() - interval '61 seconds')`)
+    await given.givenDeliveries(Array.from({ length: 100 }, () => ({})))
+    await given.startSender({ attemptWithinMs: 1_000 })
+    await expect.poll(() => open, PATIENT).toBe(4)
+    await sleep(300)
+    expect(open).toBe(4)
+    answerWith((_, response) => response.end())
+    await expect
+      .poll(async () => (await statuses()).filter((one) => one === 'delivered').length, PATIENT)
+      .toBeGreaterThan(90)
+    answerWith(() => (open += 1))
+    open = 0
+    await given.givenDeliveries(Array.from({ length: 100 }, () => ({})))
+    await expect.poll(() => open, PATIENT).toBe(32)
   })
 
   it('share the requests in flight between processes, by their partitions', async () => {

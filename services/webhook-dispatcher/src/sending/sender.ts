@@ -19,6 +19,9 @@ import { signAttempt } from './signature.ts'
 
 /** Requests in flight to an endpoint, over all processes. */
 const MAX_IN_FLIGHT = 32
+/** The same of an endpoint whose attempts have all failed for some time: each may hold a connection until its deadline. */
+const MAX_IN_FLIGHT_FAILING = 4
+const FEWER_AFTER_MS = 60_000
 const IDLE_MS = 200
 /** A turn whose body cannot be completed now is tried again after this. */
 const CAPTURE_AGAIN_AFTER_MS = 3_000
@@ -109,9 +112,11 @@ export function createSender(parts: SenderParts) {
     const asked = active.flatMap((one) => {
       const lane = laneOf(one)
       lane.replayIds = one.replayIds
-      lane.allow(Math.max(1, Math.floor((MAX_IN_FLIGHT * owned.length) / total)))
       const endpoint = endpoints.find(one)
       if (readNumber >= lane.trustedFrom) lane.noteHealth(one.health, endpoint)
+      const isFailing = lane.failingSince && now().getTime() - lane.failingSince.getTime() >= FEWER_AFTER_MS
+      const most = isFailing ? MAX_IN_FLIGHT_FAILING : MAX_IN_FLIGHT
+      lane.allow(Math.max(1, Math.floor((most * owned.length) / total)))
       // Turns of an endpoint that is unknown here wait: ticks delete them once it is removed.
       if (!endpoint) return []
       const until = lane.isDisabled ? TEST_DUE_AT : now()
