@@ -65,6 +65,7 @@ describe('an answer', () => {
         formId: 'nps',
         at: received,
         causeId: checkout.id,
+        causeOffset: 0,
         outcome: 'recorded',
         status: 'partial',
         revision: 3,

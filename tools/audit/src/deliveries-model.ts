@@ -184,7 +184,7 @@ function covers({ offset: fence, keysUntilMs, fact: erasure }: Fence, { fact, of
   // An answer without answers may have none.
   const { sealed } = fact as { readonly sealed?: { readonly key: string } }
   if (sealed !== undefined && keyTimeMs(sealed.key) <= keysUntilMs) return true
-  return fact.type === 'FormQueued' && (fact.causeOffset ?? Infinity) < (cause ?? -Infinity)
+  return (fact.causeOffset ?? Infinity) < (cause ?? -Infinity)
 }
 
 async function readAllRows<Row>(rows: AsyncIterable<Row>): Promise<readonly Row[]> {

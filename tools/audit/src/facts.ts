@@ -141,14 +141,14 @@ interface OfForm extends ProjectRef {
   readonly at: string
   /** Id of the record that queued the row. Earlier versions wrote it in `FormQueued` alone. */
   readonly causeId?: string
+  /** Offset of that record in the user's partition of `user-events`, if known. */
+  readonly causeOffset?: number
 }
 
 export interface FormQueued extends OfForm {
   readonly type: 'FormQueued'
   readonly environment: 'P' | 'T'
   readonly causeId: string
-  /** Offset of the cause in the user's partition of `user-events`. */
-  readonly causeOffset?: number
   readonly priority: number
   readonly showFrom: string
   readonly expiresAt?: string

@@ -87,7 +87,7 @@ const ofSegment = {
 const ofForm = { id: uuid, organization: id, project: id, userId: uuid, queuedId: uuid, formId: id, at: instant }
 
 /** Of a fact that follows the `FormQueued` of its row. */
-const ofRow = { ...ofForm, causeId: optional(uuid) }
+const ofRow = { ...ofForm, causeId: optional(uuid), causeOffset: optional(whole) }
 
 const shown = {
   visitId: uuid,

@@ -19,6 +19,12 @@ const causeOfRow = {
   causeId: Uuid.optional().describe(
     'The record of user-events that queued the form. Absent: an earlier version wrote this record.',
   ),
+  causeOffset: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe('As in the `FormQueued`: an erasure covers later copies of this record, too. Absent: unknown.'),
 }
 
 export const FormQueued = z
@@ -75,6 +81,7 @@ const formAnsweredMembers = {
   causeId: Uuid.optional().describe(
     'The record of user-events that queued the form. Absent: the answer is unmatched, or an earlier version wrote this record.',
   ),
+  causeOffset: causeOfRow.causeOffset,
   outcome: AnswerOutcome.describe(
     '`recorded`: the answers count. `late`: the row was ended already, and they change nothing. `unmatched`: this user has ' +
       'no row with this id and form.',
@@ -116,8 +123,8 @@ export const QueueErased = z
       .min(0)
       .optional()
       .describe(
-        'The offset of the `UserErased` in the partition of the user: a `FormQueued` with a lower one is erased, also one that comes again ' +
-          'after this record. Of `SegmentEntered` and `SegmentLeft`, exactly those with a lower one are erased, wherever they are.',
+        'The offset of the `UserErased` in the partition of the user: a record of a form with a lower one is erased, also a copy that ' +
+          'comes after this record. Of `SegmentEntered` and `SegmentLeft`, exactly those with a lower one are erased, wherever they are.',
       ),
     keysUntil: Instant.describe('Data keys of the user that were created until this instant are destroyed.'),
   })

@@ -19,7 +19,7 @@ export interface Fence {
 
 /**
  * Returns true if an erasure covers a record of its user (decision 18, The fence rule): it is before the fence, or a fenced
- * key sealed it. On form-events, it also covers later copies of a form that was queued before. A changed membership is covered by its
+ * key sealed it. On form-events, it also covers later copies of the records of a form that was queued before. A changed membership is covered by its
  * cause alone: it has another publisher than the fence, so either may be first. The rule reads clear members only, so it does not depend
  * on keys that were destroyed or restored.
  */
@@ -32,7 +32,8 @@ export function isFenced(
 }
 
 function isQueuedBefore(fact: AnyUserFact | AnyFormFact, { causeOffset }: Fence): boolean {
-  return fact.type === 'FormQueued' && causeOffset !== undefined && isCausedBefore(fact, causeOffset)
+  if (fact.type === 'QueueErased' || causeOffset === undefined) return false
+  return 'causeOffset' in fact && isCausedBefore(fact, causeOffset)
 }
 
 /** Returns true if the erasure at `offset` of user-events covers the cause of a fact. */

@@ -1,5 +1,12 @@
 import type { AnyUserFact } from '@nextvisit/contracts'
-import { eventTracked, segmentEntered } from '@nextvisit/contracts/fixtures'
+import {
+  eventTracked,
+  formDelivered,
+  formExpired,
+  formQueued,
+  queueErased,
+  segmentEntered,
+} from '@nextvisit/contracts/fixtures'
 import * as fc from 'fast-check'
 import { v7 as uuidV7 } from 'uuid'
 import { describe, expect, it } from 'vitest'
@@ -33,6 +40,16 @@ describe('a fence', () => {
     ['a record after it, with an earlier key', 11n, NOW - 5, true],
   ])('decides about %s', (_what, offset, keyMs, isCovered) => {
     expect(isFenced({ offset, fact: sealedBy(keyIdAt(keyMs)) }, fence)).toBe(isCovered)
+  })
+
+  it('covers copies of the records of a form by its cause, also if they follow', () => {
+    const ofForms = { ...fence, causeOffset: 5n }
+    const copies = [formQueued, formDelivered, formExpired].map((fact) => (causeOffset: number) => {
+      return isFenced({ offset: 11n, fact: fact({ causeOffset }) }, ofForms)
+    })
+    for (const isCovered of copies) expect([4, 5].map(isCovered)).toEqual([true, false])
+    expect(isFenced({ offset: 11n, fact: queueErased({ causeOffset: 4 }) }, ofForms)).toBe(false)
+    expect(isFenced({ offset: 11n, fact: formDelivered() }, ofForms), 'of an earlier version').toBe(false)
   })
 
   it('covers a record without sealed members by its offset only', () => {

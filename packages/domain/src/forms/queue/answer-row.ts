@@ -1,5 +1,5 @@
 import type { AnswerOutcome, AnyUserFact, QueueRow, Sealed, SealedFormAnswered } from '@nextvisit/contracts'
-import { applyFormFact, type Queue } from './queue.ts'
+import { applyFormFact, causeOf, type Queue } from './queue.ts'
 
 /**
  * Records an answer in its row, and returns the fact about it (forms.md, Outcomes of answers). `sealed`: the sealed members of
@@ -22,7 +22,7 @@ export function answerRow(
     queuedId,
     formId,
     at,
-    ...(row && { causeId: row.causeId }),
+    ...(row && causeOf(row)),
     outcome: outcomeOf(row),
     status,
     revision,

@@ -41,6 +41,7 @@ describe('an answer to a form (forms.md, Outcomes of answers)', () => {
       formId: 'nps',
       at: iso(NOW),
       causeId: openForm().causeId,
+      causeOffset: openForm().causeOffset,
       outcome: 'recorded',
       status: 'finished',
       revision: 3,

@@ -267,8 +267,13 @@ function waitingRow({ organization, project, userId, queuedId, formId, at, ...fa
 }
 
 /** Returns the members that every fact about a row has. */
-function subjectOf({ organization, project, userId, id, formId, causeId }: QueueRow) {
-  return { organization, project, userId, queuedId: id, formId, causeId }
+function subjectOf({ organization, project, userId, id, formId, ...row }: QueueRow) {
+  return { organization, project, userId, queuedId: id, formId, ...causeOf(row) }
+}
+
+/** Returns the cause of a row, as its facts name it. */
+export function causeOf({ causeId, causeOffset }: Pick<QueueRow, 'causeId' | 'causeOffset'>) {
+  return { causeId, ...(causeOffset !== null && { causeOffset }) }
 }
 
 function endOf(row: QueueRow, type: 'FormExpired' | 'FormCancelled', now: Moment): QueueStateFact {
