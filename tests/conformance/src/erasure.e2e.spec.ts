@@ -17,6 +17,7 @@ import { describeFormResults } from './form-results.suite.ts'
 import { RESULTS_WORKSPACE } from './polled-people.ts'
 import { analyze, placesWith, readLogs, readRedis, readSegments, readTables } from './erasure-places.ts'
 import { createStackCaller, createStackCommands, type Ended, type Sent, type StackAnswer } from './stack-commands.ts'
+import { describeWebhooks } from './webhooks.suite.ts'
 
 /** Part of every word that tells about the erased people. */
 const CANARY = `canary${randomBytes(8).toString('hex')}`
@@ -231,7 +232,12 @@ beforeAll(async () => {
     inMemory: true,
     workspace: WORKSPACE,
     // The budget is large, because a busy machine is not an outage.
-    serviceEnvironment: { ERASURE_KEY_RETENTION: '10s', LOG_LEVEL: 'debug', GATEWAY_REQUEST_BUDGET_MS: '5000' },
+    serviceEnvironment: {
+      ERASURE_KEY_RETENTION: '10s',
+      LOG_LEVEL: 'debug',
+      GATEWAY_REQUEST_BUDGET_MS: '5000',
+      WEBHOOK_RETRY_DELAYS: '1s,1s,1s,1s,1s,1s,1s,1s,1s,1s,1s,1s',
+    },
   })
 }, 180_000)
 afterAll(async () => {
@@ -243,6 +249,7 @@ afterAll(async () => {
 // The replays and audits of the erasure below also cover these records.
 describeAnswers(() => stack)
 describeFormResults(() => stack)
+describeWebhooks(() => stack)
 
 // Each test continues where the one before ended.
 describe('an erasure', { timeout: 240_000 }, () => {
