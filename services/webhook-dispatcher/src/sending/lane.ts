@@ -66,6 +66,8 @@ export function createLane({ organization, project, endpointId }: EndpointRef): 
       lane.failingSince = (isOfThis && health?.failingSince) || undefined
     },
     disable: () => {
+      // By another request that was in flight.
+      if (lane.isDisabled) return
       lane.isDisabled = true
       lane.trustedFrom = Number.POSITIVE_INFINITY
     },

@@ -389,6 +389,25 @@ describe('endpoints', { timeout: 60_000 }, () => {
   })
 })
 
+describe('the log of a sender', { timeout: 60_000 }, () => {
+  it('names an endpoint that is disabled once, and contains nothing of requests and responses', async () => {
+    const lines: string[] = []
+    const note = (...line: readonly unknown[]) => void lines.push(JSON.stringify(line))
+    const secret = newSecret()
+    const { url, received } = await startReceiver({
+      answer: (_, response) => response.writeHead(received.length < 10 ? 500 : 410).end('a personal response'),
+    })
+    given.setWebhooks({ id: 'crm', url, secret })
+    await given.givenDeliveries(Array.from({ length: 20 }, () => ({ data: { formId: 'a personal request' } })))
+    await given.startSender({ logger: { info: note, warn: note }, retryDelaysMs: [DAY_MS] })
+    await expect.poll(given.readHealth, PATIENT).toMatchObject({ disabledAt: expect.any(Date) })
+    await expect.poll(() => lines, PATIENT).toHaveLength(1)
+    expect(lines[0]).toContain('acme/shop/crm')
+    const users = (await given.readDeliveries()).map(({ userId }) => userId)
+    for (const hidden of ['personal', secret, url, ...users]) expect(lines.join('\n')).not.toContain(hidden)
+  })
+})
+
 describe('rows that change while a request is in flight', { timeout: 60_000 }, () => {
   it('stay deleted, if the user was erased', async () => {
     const { url, received, answerWith } = await startReceiver({
