@@ -5,18 +5,19 @@ import { problemLine } from '@nextvisit/catalog'
 import type { Alarm } from '../status/read-consumer.ts'
 import { adviceOn, type SecretKeyStatus } from '../status/secret-keys.ts'
 import { readStatus, type Status } from '../status/read-status.ts'
+import { webhookLine } from '../status/webhook-health.ts'
 
 export function createCommand(): Command {
   return new Command('status')
     .description(
-      "Show each consumer's lag, dead letters, outbox, stopped partitions and schemas left from replays, the catalog's revisions, the running services and the keys of NEXTVISIT_SECRET_KEY.",
+      "Show each consumer's lag, dead letters, outbox, stopped partitions and schemas left from replays, the catalog's revisions, the running services, webhooks that need attention and the keys of NEXTVISIT_SECRET_KEY.",
     )
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
       `
 Exits with 0 even if consumers lag or parts are unavailable. Reads KAFKA_BROKERS and each service's database
-address, such as METERING_DATABASE_URL, or DATABASE_URL for all.
+address, such as METERING_DATABASE_URL, or DATABASE_URL for all. For webhooks, it reads WEBHOOK_DISPATCHER_URLS and INTERNAL_TOKEN.
 
 Example:
   nextvisit status --json | jq '.consumers[] | {service, lagRecords}'`,
@@ -30,6 +31,7 @@ async function status({ json }: { readonly json?: true }): Promise<void> {
   const current = await readStatus(env, new Date())
   if (json) return print(JSON.stringify(current, null, 2))
   printConsumers(current)
+  printWebhooks(current)
   print()
   printLog(current)
   if (current.keyRingFault !== null) print(styled('red', current.keyRingFault))
@@ -56,6 +58,14 @@ function printConsumers({ consumers }: Status): void {
     }
     for (const alarm of consumer.alarms) print(styled('red', alarmLine(consumer.service, alarm)))
     for (const schema of consumer.leftSchemas) print(styled('yellow', leftSchemaLine(consumer.service, schema)))
+  }
+}
+
+/** Prints nothing while no webhook needs attention. A dispatcher that does not answer is named with the running services. */
+function printWebhooks({ webhooks }: Status): void {
+  if (webhooks?.status !== 'available') return
+  for (const endpoint of webhooks.endpoints) {
+    print(styled(endpoint.disabledAt === undefined ? 'yellow' : 'red', webhookLine(endpoint)))
   }
 }
 

@@ -10,6 +10,7 @@ import { askPart, type PartAnswer } from './ask-part.ts'
 import { type ConsumerState, readConsumer } from './read-consumer.ts'
 import { readStoredKeys } from './stored-keys.ts'
 import { type LogState, readLog } from './read-log.ts'
+import { readWebhookHealth, type WebhookHealth } from './webhook-health.ts'
 
 interface ConsumerStatus extends Omit<ConsumerState, 'checkpoints'> {
   readonly service: string
@@ -34,6 +35,7 @@ export interface Status {
     Pick<LogState, 'changedTopics' | 'organizations' | 'secretKeys'> & { readonly services: readonly ServiceStatus[] }
   >
   readonly consumers: readonly (PartAnswer<ConsumerStatus> & { readonly service: string })[]
+  readonly webhooks: WebhookHealth
   /** Fault of this command's NEXTVISIT_SECRET_KEY; null: none. */
   readonly keyRingFault: string | null
 }
@@ -43,11 +45,12 @@ export async function readStatus(env: EnvironmentVariables, now: Date): Promise<
   const ring = readKeyRing(env)
   const keyRingFault = ring.outcome === 'invalid' ? ring.message : null
   const stored = readStoredKeys(env)
-  const [log, answers] = await Promise.all([
+  const [log, answers, webhooks] = await Promise.all([
     askPart(() => readLog(logConnection(env), ring.outcome === 'ok' ? ring.keyRing : undefined, stored, now)),
     Promise.all(
       consumers.map(async (consumer) => ({ service: consumer.name, part: await askConsumer(consumer, env) })),
     ),
+    readWebhookHealth(env),
     stored,
   ])
   const statuses = answers.map(({ service, part }): Status['consumers'][number] => {
@@ -64,12 +67,13 @@ export async function readStatus(env: EnvironmentVariables, now: Date): Promise<
       leftSchemas: part.leftSchemas,
     }
   })
-  if (log.status === 'away') return { at: now.toISOString(), log, consumers: statuses, keyRingFault }
+  if (log.status === 'away') return { at: now.toISOString(), log, consumers: statuses, webhooks, keyRingFault }
   const { changedTopics, organizations, secretKeys, services } = log
   return {
     at: now.toISOString(),
     log: { status: 'available', changedTopics, organizations, secretKeys, services: byService(services) },
     consumers: statuses,
+    webhooks,
     keyRingFault,
   }
 }
