@@ -16,7 +16,10 @@ import {
 import { sql } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
+import { createChangingCatalog } from '../test/changing-catalog.ts'
 import { givenDispatcher, LONG_AGO, PARTITIONS, partitionOf, soon } from '../test/given-dispatcher.ts'
+import { createProjection } from './projection.ts'
+import { positions } from './tables.ts'
 
 /** Several ticks in each partition. */
 const RECORDS = 20_000
@@ -108,6 +111,31 @@ describe('a live endpoint', () => {
   })
 })
 
+describe('a batch', () => {
+  it('is folded in parts if it may write too many deliveries', async () => {
+    const organization = newOrganization()
+    const endpoints = Array.from({ length: 20 }, (_, index) => ({ id: `crm-${index}`, addedAt: LONG_AGO }))
+    catalog.apply(organization, endpoints)
+    const stream = {
+      organization,
+      project: 'shop',
+      replayId: LIVE_STREAM,
+      addedAt: LONG_AGO,
+      partition: 99,
+      nextOffset: 0,
+    }
+    const rows = endpoints.map(({ id: endpointId }) => ({ ...stream, endpointId, isLive: true }))
+    for (const statement of positions.insertMissing(rows)) await given.db().$executeRaw(statement)
+    const records = Array.from({ length: 600 }, (_, index) => {
+      return { topic: '', partition: 99, offset: BigInt(index), timestampMs: 0, fact: segmentChange(organization) }
+    })
+    const load = (count: number) =>
+      createProjection().load(given.db(), records.slice(0, count), { catalog: catalog.view, mode: 'live' })
+    await expect(load(600)).rejects.toMatchObject({ code: 'BATCH_TOO_LARGE' })
+    await expect(load(500)).resolves.toBeDefined()
+  })
+})
+
 describe('a listener', () => {
   it('hears what its project reports, without an endpoint', async () => {
     const organization = newOrganization()
@@ -149,8 +177,6 @@ describe('a new endpoint', () => {
   })
 
   it('costs no query before any project has one, apart from one after the start and after each change', async () => {
-    const { createProjection } = await import('./projection.ts')
-    const { createChangingCatalog } = await import('../test/changing-catalog.ts')
     const own = createChangingCatalog()
     own.apply('quiet', [])
     const projection = createProjection()
@@ -516,8 +542,8 @@ describe('a replay', () => {
     await untilFolded()
     await given.db().$executeRaw(sql`UPDATE endpoints SET disabled_at = now() WHERE organization = ${organization}`)
     const replayId = await beginReplay(organization)
-    const positions = sql`SELECT count(*)::int AS begun FROM positions WHERE replay_id = ${replayId}::uuid`
-    await expect.poll(() => given.db().$queryRaw(positions), soon).toEqual([{ begun: PARTITIONS }])
+    const begun = sql`SELECT count(*)::int AS begun FROM positions WHERE replay_id = ${replayId}::uuid`
+    await expect.poll(() => given.db().$queryRaw(begun), soon).toEqual([{ begun: PARTITIONS }])
     await publish([queueErased({ organization, at: now(), causeOffset: 5_000 })])
     await untilFolded()
     const ofReplay = async () => (await deliveriesOf(organization)).filter((one) => one.replayId === replayId)

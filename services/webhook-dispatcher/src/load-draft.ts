@@ -1,11 +1,15 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import type { FoldContext, Recorded } from '@nextvisit/consumer'
+import { BatchTooLargeError, type FoldContext, type Recorded } from '@nextvisit/consumer'
 import type { AnyFormFact } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { LIVE_STREAM, webhookEventOf } from '@nextvisit/domain'
 import { type Draft, emptyDraft, type LiveStream, placeKeyOf, type Position } from './draft.ts'
 import { doubtfulOrganizations, isSameInstant, webhookOf } from './endpoints.ts'
 import { positions } from './tables.ts'
+
+/** Maximum deliveries that a batch may write. A project has up to 20 endpoints. */
+const MAX_ROWS_A_COMMIT = 10_000
+const BYTES_A_ROW = 1_000
 
 /**
  * Reads the streams of a batch's projects with one query. No query if no project of the batch has an endpoint, and none in a rebuild, which
@@ -27,15 +31,26 @@ export async function loadDraft(
   const columns = ['organization', 'project', 'replayId', 'partition'] as const
   const found = await positions.select(db, sql`FROM ${positions.lookUp([...places.values()], { columns })}`)
   const known = found.flatMap((position) => streamOf(position, catalog) ?? [])
+  const streams = Map.groupBy(known, placeKeyOf)
+  requireFew(reporting, streams)
   return {
     ...emptyDraft(),
     createdAt: new Date().toISOString(),
-    streams: Map.groupBy(known, placeKeyOf),
+    streams,
     left: leftBefore(
       records,
       found.filter((position) => position.isLive && !streamOf(position, catalog)),
     ),
   }
+}
+
+/** Throws if a batch may write too many deliveries for one commit: the core folds it in parts. One record always fits. */
+function requireFew(records: readonly Recorded<AnyFormFact>[], streams: Draft['streams']): void {
+  const rows = records.reduce((sum, { fact, partition }) => {
+    return sum + (streams.get(placeKeyOf({ ...fact, partition }))?.length ?? 0)
+  }, 0)
+  if (rows > MAX_ROWS_A_COMMIT && records.length > 1)
+    throw new BatchTooLargeError(rows * BYTES_A_ROW, MAX_ROWS_A_COMMIT * BYTES_A_ROW)
 }
 
 function reportingRecords(records: readonly Recorded<AnyFormFact>[], catalog: CatalogView) {
