@@ -28,6 +28,7 @@ import { describeTrackBody } from './track-body.suite.ts'
 import { describeTrackPolicy } from './track-policy.suite.ts'
 import { describeUserLimits } from './user-limits.suite.ts'
 import { describeUsersExport } from './users-export.suite.ts'
+import { describeWebhookCommands } from './webhook-commands.suite.ts'
 
 // Tests every rule of the contract over HTTP against the whole product. Each table has its own project.
 beforeAll(startProduct, 180_000)
@@ -54,6 +55,7 @@ describeSegments()
 describeIsolation()
 describeChanges()
 describeMainJob()
+describeWebhookCommands()
 describeBrowser()
 // These tests kill the gateway.
 describeLostAnswer()
