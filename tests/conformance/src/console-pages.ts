@@ -25,8 +25,8 @@ export async function startConsole(): Promise<void> {
       workspace,
       consolePort: await freePort(),
       inMemory: true,
-      // A spec waits for a receipt.
-      serviceEnvironment: { ERASURE_KEY_RETENTION: '10s' },
+      // Specs wait for a receipt, and for a delivery that fails.
+      serviceEnvironment: { ERASURE_KEY_RETENTION: '10s', WEBHOOK_RETRY_DELAYS: '1s' },
     }),
     startBrowser(),
   ])

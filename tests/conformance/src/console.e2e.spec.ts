@@ -11,6 +11,7 @@ import { describeConsoleReplay } from './console-replay.suite.ts'
 import { describeConsoleSegments } from './console-segments.suite.ts'
 import { describeConsoleSimulation } from './console-simulation.suite.ts'
 import { describeConsoleUserExport } from './console-user-export.suite.ts'
+import { describeConsoleWebhooks } from './console-webhooks.suite.ts'
 import {
   consoleStack,
   cookieOf,
@@ -273,6 +274,7 @@ describe('the console', { timeout: 120_000 }, () => {
   describeConsoleLive()
   describeConsoleForms()
   describeConsoleSegments()
+  describeConsoleWebhooks()
   describeConsoleRegistry()
   describeConsoleReplay()
   describeConsoleSimulation()
