@@ -3,7 +3,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { EndpointPath, ShownDelivery } from '../../../src/webhooks/api.ts'
 import { DELIVERY_STATUSES, MAX_USER_NAME_CHARACTERS, unitsOf } from '../../../src/shared-with-pages.ts'
-import { callApi, pageQuery } from '../app/api.ts'
+import { callApi, pageQuery, RELOAD_AFTER_MS } from '../app/api.ts'
 import { EmptyCard, ErrorNote } from '../components/notes.tsx'
 import { CursorPages } from '../components/pages.tsx'
 import { TableCard } from '../components/table-card.tsx'
@@ -15,10 +15,18 @@ import { StaleNote } from './stale-note.tsx'
 
 const ROUTE = '/webhooks/$organization/$project/$endpointId'
 
+const PENDING_RELOAD_AFTER_MS = 2_000
+const isPending = ({ status }: ShownDelivery): boolean => status === 'pending'
+
 /** The deliveries of an endpoint, newest first. A cursor keeps the pages stable while new ones come. */
 export function Deliveries({ path }: { readonly path: EndpointPath }) {
   const { status, user, after } = useSearch({ from: ROUTE })
-  const query = useQuery(pageQuery('listDeliveries', { ...path, status, userId: user, after }))
+  const paged = pageQuery('listDeliveries', { ...path, status, userId: user, after })
+  const query = useQuery({
+    ...paged,
+    refetchInterval: ({ state }) =>
+      state.data?.deliveries.some(isPending) ? PENDING_RELOAD_AFTER_MS : RELOAD_AFTER_MS,
+  })
   return (
     <>
       <Filters path={path} />

@@ -16,7 +16,7 @@ import { indentJson } from '../dead-letters/indent-json.ts'
 import { AttemptOutcome, DeliveryStatus, Next } from './delivery-cells.tsx'
 import { TimeOrDash } from './endpoint-health.tsx'
 
-const PENDING_RELOAD_AFTER_MS = 1_000
+const PENDING_RELOAD_AFTER_MS = 2_000
 
 type Shown = Answer<'readDelivery'>
 
