@@ -30,7 +30,7 @@ export const TYPE_OF_TABLE: Readonly<Record<string, string>> = {
 
 /** They are in the header. */
 const IN_HEADER: ReadonlySet<string> = new Set(['organization', 'project', 'user_id'])
-const INSTANT_COLUMN = /_at$|_from$|^since$|^as_of$/
+const INSTANT_COLUMN = /_at$|^at$|_from$|^since$|^as_of$/
 /** Postgres' form of a timestamp in JSON. `infinity` stays. */
 const INSTANT = /^\d{4,6}-\d\d-\d\dT[\d:.]+[+-][\d:]+$/
 const LIST_OF_MS = /_ms$/
