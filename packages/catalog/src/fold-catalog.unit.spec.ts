@@ -2,7 +2,6 @@ import { OrganizationConfig, readKeys } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { emptyCatalog, foldCatalog, foldUndecodable, lookupsOf, nextRevision } from './fold-catalog.ts'
-import { isWebhookRemoved } from './is-webhook-removed.ts'
 import type { CatalogRecord } from './read-catalog-record.ts'
 import { staticCatalog } from '../test/static-catalog.ts'
 
@@ -278,44 +277,5 @@ describe('a batch that cannot be decoded', () => {
     const { problems } = given(...removed, configured('acme', 1), unreadable('acme', 2))
     expect(problems()).toMatchObject([{ organization: 'acme', revision: 2 }])
     expect(problems()[0]).not.toHaveProperty('isUndecodable')
-  })
-})
-
-const CRM = { organization: 'acme', project: 'shop', endpointId: 'crm' }
-
-function isCrmRemoved(...records: readonly CatalogRecord[]): boolean {
-  return isWebhookRemoved(fold(...records), CRM)
-}
-
-describe('a webhook that the latest record does not name', () => {
-  const withCrm = {
-    projects: [
-      {
-        id: 'shop',
-        webhooks: [{ id: 'crm', url: 'https://a.example', secret: 's', addedAt: '2026-11-28T00:00:00.000Z' }],
-      },
-    ],
-  }
-  const withoutCrm = { projects: [{ id: 'shop' }] }
-
-  it('is removed, with its project or organization, too', () => {
-    const before = configured('acme', 1, withCrm)
-    expect(isCrmRemoved(before)).toBe(false)
-    for (const after of [withoutCrm, {}, null]) expect(isCrmRemoved(before, configured('acme', 2, after))).toBe(true)
-  })
-
-  it('is not removed for a process that cannot read the latest record', () => {
-    expect(isCrmRemoved(configured('acme', 1, withoutCrm), unreadable('acme', 2))).toBe(false)
-    expect(isCrmRemoved(unreadable('acme'))).toBe(false)
-    expect(isCrmRemoved(unreadable('acme'), configured('acme', 3, withoutCrm))).toBe(true)
-  })
-
-  it('is not removed while a batch is undecodable, which may have added it', () => {
-    const state = emptyCatalog()
-    foldCatalog(state, configured('acme', 1, withoutCrm))
-    foldUndecodable(state, { error: new Error('why'), records: 3 })
-    expect(isWebhookRemoved(lookupsOf(state), CRM)).toBe(false)
-    foldCatalog(state, configured('acme', 5, withoutCrm))
-    expect(isWebhookRemoved(lookupsOf(state), CRM)).toBe(true)
   })
 })

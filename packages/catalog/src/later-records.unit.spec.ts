@@ -4,7 +4,6 @@ import { OrganizationConfig } from '@nextvisit/contracts'
 import { compileForms, compileSegments } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
 import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
-import { isWebhookRemoved } from './is-webhook-removed.ts'
 import { readCatalogRecord } from './read-catalog-record.ts'
 
 const SAMPLES = path.join(import.meta.dirname, '../test/later-records')
@@ -94,15 +93,12 @@ describe('a record of a later version', () => {
     expect([isValid(BACKEND), isValid(WEB)]).toEqual([true, false])
   })
 
-  it('with a webhook of more members or events is used without it, and never takes it for removed', () => {
-    const lookups = foldSample('new-webhook')
-    const { shop, isValid } = lookups
+  it('with a webhook of more members or events is used without it, and has a problem, so that it is not taken for removed', () => {
+    const { shop, isValid, problems } = foldSample('new-webhook')
     expect(shop).toMatchObject({ ...ALL_HOLDS, config: { webhooks: [{ id: 'crm' }] } })
     expect(shop?.notUnderstood.map(({ kind, id }) => `${kind} ${id}`)).toEqual(['webhook bi', 'webhook news'])
     expect([isValid(BACKEND), isValid(WEB)]).toEqual([true, true])
-    const isRemoved = (endpointId: string) =>
-      isWebhookRemoved(lookups, { organization: 'acme', project: 'shop', endpointId })
-    expect(['crm', 'bi', 'news', 'gone'].map(isRemoved)).toEqual([false, false, false, true])
+    expect(problems()).toMatchObject([{ organization: 'acme', revision: 7, usedRevision: 7 }])
   })
 
   it.each(['setting-of-another-shape', 'newer-schema-version', 'another-type'])(
