@@ -94,6 +94,17 @@ describe('the connection to an endpoint', () => {
     expect(countConnections()).toBe(1)
   })
 
+  it.each([[['::1', '127.0.0.1']], [['127.0.0.2', '127.0.0.1']], [['127.0.0.1']]])(
+    'goes to the first address of %j that answers',
+    async (addresses) => {
+      const { port } = await startReceiver()
+      const { connectTo } = createConnector({ networks: LOOPBACK, isHttpAllowed: true, resolve: async () => addresses })
+      const socket = await connectTo({ protocol: 'http:', hostname: 'several.test', port })
+      onTestFinished(() => void socket.destroy())
+      expect(socket.remoteAddress).toBe('127.0.0.1')
+    },
+  )
+
   it('goes to the address that was checked, however the resolver answers later', async () => {
     const { send, asked, connectedTo } = givenConnector({ answers: [[PUBLIC], ['127.0.0.1']] })
     expect(await send('https://rebinding.test/')).toMatchObject({ outcome: 'unreachable' })

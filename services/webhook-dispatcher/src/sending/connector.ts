@@ -103,11 +103,10 @@ async function resolveName(hostname: string): Promise<readonly string[]> {
 }
 
 function connectToFirst(addresses: readonly string[], port: number): net.Socket {
-  const [first = ''] = addresses
-  if (addresses.length === 1) return net.connect({ host: first, port })
   const found = addresses.map((address) => ({ address, family: net.isIP(address) }))
   return net.connect({
-    host: first,
+    // An address here would be the only one that is tried.
+    host: 'checked-addresses',
     port,
     autoSelectFamily: true,
     lookup: (_host, _options, done) => done(null, found),
