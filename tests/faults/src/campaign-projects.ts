@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
+import { HOOK_SECRET } from './config.ts'
 
 /** A project and the keys of its back end and its pages. */
 export interface CampaignProject {
@@ -78,8 +79,11 @@ const FORMS = FORM_RULES.map((form) => ({
   },
 }))
 
-/** Creates new keys, and a workspace file with their hashes (as JSON, which is valid YAML). */
-export function createCampaignProjects(): {
+/**
+ * Creates new keys, and a workspace file with their hashes (as JSON, which is valid YAML). `hookUrl`: the endpoint of the webhooks of the
+ * projects with forms.
+ */
+export function createCampaignProjects(hookUrl: string): {
   readonly projects: readonly CampaignProject[]
   /** A project without forms, in an organization far below its event limit. */
   readonly busy: CampaignProject
@@ -114,6 +118,7 @@ export function createCampaignProjects(): {
         },
       ],
       forms: FORMS,
+      webhooks: [{ id: 'crm', url: hookUrl, secret: `$${HOOK_SECRET}`, include: ['traits'] }],
     })),
   }))
   const organizationOfHostile = { id: hostile.organization, projects: [{ id: hostile.project, keys: keysOf(hostile) }] }

@@ -7,6 +7,8 @@ import { type ConsumerName, consumers, type UserConsumerName, userConsumers } fr
 import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
 import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { createCampaignProjects, type CampaignProject, type LimitedProject } from './campaign-projects.ts'
+import { provideHookSecret } from './config.ts'
+import { startFlakyReceiver } from './flaky-receiver.ts'
 
 /** Consumers of user-events. */
 export const CONSUMER_NAMES: readonly UserConsumerName[] = userConsumers.map(({ name }) => name)
@@ -24,6 +26,7 @@ const SERVICE_ENVIRONMENT = {
   NODE_OPTIONS: `--expose-gc --import=${COLLECT_ON_SIGNAL.href}`,
   // The shortest, so that an erasure completes within a fault.
   ERASURE_KEY_RETENTION: '10s',
+  WEBHOOK_RETRY_DELAYS: '1s,1s,1s,5s,5s,5s,5s,5s,5s',
 }
 
 /** A stack with several projects, in which every process reaches Kafka through a proxy. */
@@ -38,7 +41,9 @@ export interface CampaignStack extends ThrowAwayStack {
 }
 
 export async function startCampaignStack(options: { readonly inMemory?: boolean } = {}): Promise<CampaignStack> {
-  const { projects, busy, limited, hostile, workspace } = createCampaignProjects()
+  provideHookSecret()
+  const receiver = await startFlakyReceiver()
+  const { projects, busy, limited, hostile, workspace } = createCampaignProjects(receiver.url)
   const port = await freePort()
   const proxy = createFaultProxy({ host: '127.0.0.1', port })
   await proxy.start()
@@ -53,10 +58,12 @@ export async function startCampaignStack(options: { readonly inMemory?: boolean 
     const remove = async (): Promise<void> => {
       await stack.remove()
       await proxy.stop()
+      await receiver.stop()
     }
     return { ...stack, remove, projects, busy, limited, hostile, proxy, schemas: schemasOf(stack) }
   } catch (error) {
     await proxy.stop()
+    await receiver.stop()
     throw error
   }
 }
