@@ -102,6 +102,22 @@ describe('an attempt', () => {
     expect(await send(url, { withinMs: 500 })).toMatchObject({ outcome: 'delivered' })
   })
 
+  it('waits through some interim responses, and ends with too many', async () => {
+    const { url, answerWith } = await startReceiver({
+      answer: (_, response, socket) => {
+        socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(20))
+        response.writeHead(204).end()
+      },
+    })
+    const { send } = givenAgent()
+    expect(await send(url)).toMatchObject({ outcome: 'delivered', httpStatus: 204 })
+    answerWith((_, __, socket) => void socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(21)))
+    expect(await send(url)).toMatchObject({
+      outcome: 'unreachable',
+      error: 'More than 20 interim responses (1xx) came (TOO_MANY_INTERIM)',
+    })
+  })
+
   it('counts although the connection is reset within the body', async () => {
     const { url } = await startReceiver({
       answer: (_, response, socket) => {

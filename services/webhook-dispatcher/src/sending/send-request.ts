@@ -7,6 +7,8 @@ export const ATTEMPT_WITHIN_MS = 15_000
 const MAX_RESPONSE_BYTES = 4_096
 /** The rest of a response that comes slowly is dropped after this: its status counts already. */
 const BODY_WITHIN_MS = 2_000
+/** More 1xx before the response end the attempt: each costs work, and there may be any number of them. */
+const MAX_INTERIM_RESPONSES = 20
 /** Connections that are not used are closed after this. */
 const KEEP_ALIVE_MS = 20_000
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000
@@ -95,12 +97,21 @@ function sendOnce(
   const request = (url.protocol === 'https:' ? https : http).request(url, options)
   const fail = (failure: NodeJS.ErrnoException): void =>
     resolve({ failure, wasClosed: request.reusedSocket && failure.code === 'ECONNRESET' })
+  let interim = 0
   request
     .once('response', resolve)
+    .on('information', () => {
+      interim += 1
+      if (interim > MAX_INTERIM_RESPONSES) request.destroy(tooManyInterim())
+    })
     .on('error', fail)
     .once('close', () => fail(Object.assign(new Error('No response'), { code: 'ECONNRESET' })))
     .end(bytes)
   return promise
+}
+
+function tooManyInterim(): Error {
+  return Object.assign(new Error('Too many interim responses'), { code: 'TOO_MANY_INTERIM' })
 }
 
 function describeFailure(failure: NodeJS.ErrnoException, isTimeout: boolean): Omit<AttemptResult, 'durationMs'> {
@@ -125,6 +136,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate is not trusted',
   ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is of another name',
   HPE_HEADER_OVERFLOW: 'The headers of the response are too large',
+  TOO_MANY_INTERIM: 'More than 20 interim responses (1xx) came',
 }
 
 async function describeResponse(
