@@ -1,31 +1,40 @@
 import { type FetchedRecord, type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
 import { createLedgerModel, type LedgerEntry } from './caller-ledger.ts'
 import { type Catalog, createCatalog } from './catalog.ts'
-import { AuditError } from './errors.ts'
 import { createFenceReader, createFences, type Fences, isFenced } from './erasures.ts'
 import { type ClearFact, userKey, type UserRef } from './facts.ts'
 import { createFindings, type Findings, type FindingsOfKind } from './findings.ts'
 import { createFold, lastFence } from './fold.ts'
 import { createCollectedFold } from './fold-collected.ts'
 import { createDeliveriesFold } from './fold-deliveries.ts'
+import { auditErasers } from './fold-erasures.ts'
 import { foldDecisions, type FoldDecisionsOptions } from './fold-decisions.ts'
 import type { UserRange } from './model.ts'
 import { createQueueModel } from './queue-model.ts'
 import { createEvaluationModel, type EvaluationModel } from './evaluation-model.ts'
 import { type Reading, readUserFact } from './read-fact.ts'
-import { readAll } from './read-all.ts'
+import { readAll, requireWhole } from './read-all.ts'
 import { createSegmentChangesModel } from './segment-changes.ts'
 import { createSecretKeys } from './secret-keys.ts'
 import { openSnapshot, type ReadModel, recordRefOf, type Snapshot } from './snapshot.ts'
 import { type Opened, readUserKeys, type UserKeys } from './user-keys.ts'
 import { createWebhookEndpoints } from './webhook-endpoints.ts'
 
-const TOPICS = { userEvents: 'user-events', formEvents: 'form-events', catalog: 'catalog', userKeys: 'user-keys' }
+const TOPICS = {
+  userEvents: 'user-events',
+  formEvents: 'form-events',
+  catalog: 'catalog',
+  userKeys: 'user-keys',
+  erasures: 'erasures',
+}
+/** The consumers that do not fold `user-events`. */
+const OTHERS = {
+  'answer-collector': 'formEvents',
+  'webhook-dispatcher': 'formEvents',
+  'user-eraser': 'erasures',
+} as const
 /** Number of users, with all of their records and keys, that one pass over the log keeps in memory. */
 const USERS_A_PASS = 250_000
-
-/** The consumers that fold `form-events`. */
-const READERS_OF_FORM_EVENTS: ReadonlySet<string> = new Set(['answer-collector', 'webhook-dispatcher'])
 
 interface AuditOptions {
   readonly connection: LogConnection
@@ -59,7 +68,7 @@ export interface AuditReport {
 /**
  * Recomputes the read models from the log alone, and reports differences in the read models, the evaluator's decisions and
  * the callers' ledger. It is read-only and shares no code with the services. On a running system it compares each
- * schema in one snapshot with the log up to the checkpoints of the snapshot. Throws {@link AuditError} if it cannot compare,
+ * schema in one snapshot with the log up to the checkpoints of the snapshot. Throws `AuditError` if it cannot compare,
  * and the errors of an unavailable Kafka or Postgres.
  */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
@@ -111,7 +120,7 @@ async function compareWithLog(
   const queue = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, isErased, queuedBy })
   const segmentChanges = createSegmentChangesModel({ isErased: isErasedFor('user-projector'), findings })
   const folds = snapshots
-    .filter(({ service }) => !READERS_OF_FORM_EVENTS.has(service))
+    .filter(({ service }) => !(service in OTHERS))
     .map((snapshot) =>
       createFold({ snapshot, log, catalog, queue, evaluation, segmentChanges, fences, isAtRest, findings }),
     )
@@ -176,12 +185,13 @@ async function compareWithLog(
     for (const fold of all) await fold.compareUsers(range)
   }
   for (const fold of all) await fold.compareShared()
+  const erasers = await auditErasers({ connection, topic: topics.erasures, snapshots, fences, isAtRest, findings })
   ledgerModel?.compare(queuedBy ?? new Map(), findings)
   onProgress({ records: ofRecords, ofRecords })
   return {
     records: recordsIn(log),
     passes: ranges.length,
-    lag: all.map(({ service, lag }) => ({ service, records: lag })),
+    lag: [...all, ...erasers].map(({ service, lag }) => ({ service, records: lag })),
     queueing: evaluation.counts(),
     compacted: catalog.compacted(),
     findings: findings.byKind(),
@@ -215,25 +225,14 @@ function opener(
 }
 
 async function openSnapshots(readModels: readonly ReadModel[], topics: typeof TOPICS): Promise<Snapshot[]> {
-  const topicOf = ({ service }: ReadModel) =>
-    READERS_OF_FORM_EVENTS.has(service) ? topics.formEvents : topics.userEvents
+  const others: Readonly<Partial<Record<ReadModel['service'], keyof typeof TOPICS>>> = OTHERS
+  const topicOf = ({ service }: ReadModel) => topics[others[service] ?? 'userEvents']
   const opened = await Promise.allSettled(readModels.map((model) => openSnapshot(model, topicOf(model))))
   const snapshots = opened.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   const failed = opened.find((result) => result.status === 'rejected')
   if (!failed) return snapshots
   await Promise.allSettled(snapshots.map(({ close }) => close()))
   throw failed.reason
-}
-
-/** Throws if retention has deleted records, which cannot be recomputed. */
-function requireWhole(topic: string, watermarks: ReadonlyMap<number, Watermarks>): void {
-  for (const [partition, { low }] of watermarks) {
-    if (low > 0n) {
-      throw new AuditError(
-        `${topic}/${partition} begins at ${low}, so earlier records are missing. The audit needs the whole log.`,
-      )
-    }
-  }
 }
 
 async function countUsers(snapshots: readonly Snapshot[]): Promise<number> {

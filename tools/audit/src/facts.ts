@@ -187,6 +187,30 @@ export interface QueueErased extends ProjectRef {
   readonly keysUntil: string
 }
 
+/** A request to erase users, on `erasures`. `id`: the erasureId. */
+export interface ErasureRequested extends ProjectRef {
+  readonly type: 'ErasureRequested'
+  readonly id: string
+  readonly received: string
+  /** If the newest key of a user is later than `received`. */
+  readonly newestKeyAt?: string
+  readonly userIds: readonly string[]
+  readonly unknown: number
+  readonly suppress: boolean
+}
+
+/** Every store has finished an erasure. */
+export interface ErasureCompleted extends ProjectRef {
+  readonly type: 'ErasureCompleted'
+  readonly erasureId: string
+  readonly at: string
+  /** JSON. */
+  readonly receipt: string
+}
+
+/** A record on `erasures`. */
+export type ErasureFact = ErasureRequested | ErasureCompleted | { readonly type: 'SuppressionLifted' }
+
 /** A record on `form-events` about a row of the queue. */
 export type FormFact =
   | FormQueued

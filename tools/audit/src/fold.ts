@@ -56,7 +56,7 @@ export interface Fold {
 }
 
 /** Consumers of `user-events`. */
-type UserConsumer = Exclude<Snapshot['service'], 'answer-collector' | 'webhook-dispatcher'>
+type UserConsumer = Exclude<Snapshot['service'], 'answer-collector' | 'webhook-dispatcher' | 'user-eraser'>
 
 /** Creates the models of each consumer's tables that are folds of `user-events`. */
 const MODELS: Readonly<Record<UserConsumer, (options: FoldOptions) => readonly Model[]>> = {

@@ -1,5 +1,5 @@
 import type { FetchedRecord } from '@nextvisit/log'
-import type { ClearFact, DecidedFact } from './facts.ts'
+import type { ClearFact, DecidedFact, ErasureFact } from './facts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
@@ -192,6 +192,23 @@ const FORM_FACTS: Readonly<Record<DecidedFact['type'], RecordType>> = {
   SegmentLeft: { version: '1', members: ofSegment },
 }
 
+const ofErasure = { id: uuid, organization: id, project: id }
+const ERASURE_FACTS: Readonly<Record<ErasureFact['type'], RecordType>> = {
+  ErasureRequested: {
+    version: '1',
+    members: {
+      ...ofErasure,
+      received: instant,
+      newestKeyAt: optional(instant),
+      userIds: (value) => Array.isArray(value) && value.length > 0 && value.length <= 1_000 && value.every(uuid),
+      unknown: whole,
+      suppress: bool,
+    },
+  },
+  ErasureCompleted: { version: '1', members: { ...ofErasure, erasureId: uuid, at: instant, receipt: text } },
+  SuppressionLifted: { version: '1', members: { ...ofErasure, userId: uuid, received: instant } },
+}
+
 const UNSTORABLE = unreadable('it contains U+0000 or a lone surrogate, or is nested too deeply to check')
 
 type Message = Pick<FetchedRecord, 'value' | 'headers'>
@@ -202,6 +219,10 @@ export function readUserFact(message: Message): Reading<ClearFact> {
 
 export function readFormFact(message: Message): Reading<DecidedFact> {
   return readFact(message, FORM_FACTS)
+}
+
+export function readErasureFact(message: Message): Reading<ErasureFact> {
+  return readFact(message, ERASURE_FACTS)
 }
 
 /** Parses the opened members of a record. */

@@ -10,6 +10,7 @@ export interface ReadModel {
     | 'form-trigger-evaluator'
     | 'answer-collector'
     | 'webhook-dispatcher'
+    | 'user-eraser'
   readonly schema: string
   readonly url: string
 }

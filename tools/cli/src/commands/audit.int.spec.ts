@@ -2,7 +2,7 @@ import { audit, type AuditReport, type ReadModel } from '@nextvisit/audit'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { createUserKeys, offlineParts } from '@nextvisit/consumer'
 import { startRunner } from '@nextvisit/consumer/test/given-runner.ts'
-import { encodeRecord, OrganizationConfig } from '@nextvisit/contracts'
+import { encodeRecord, ERASURE_STORES, OrganizationConfig } from '@nextvisit/contracts'
 import {
   answerGiven,
   eventTracked,
@@ -14,7 +14,7 @@ import {
 } from '@nextvisit/contracts/fixtures'
 import { raw, sql } from '@nextvisit/database'
 import { userIdOf } from '@nextvisit/domain'
-import { readWatermarks } from '@nextvisit/log'
+import { type LogConnection, readLog, readWatermarks } from '@nextvisit/log'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import { consumers } from '@nextvisit/services'
 import { createTestTopic } from '@nextvisit/testing'
@@ -35,8 +35,14 @@ const EVERY_SERVICE: readonly ReadModel['service'][] = [
   'form-trigger-evaluator',
   'answer-collector',
   'webhook-dispatcher',
+  'user-eraser',
 ]
-const READERS_OF_FORM_EVENTS: readonly string[] = ['answer-collector', 'webhook-dispatcher']
+/** The topics of the consumers that do not fold `user-events`. */
+const TOPIC_OF = new Map<string, 'formEvents' | 'erasures'>([
+  ['answer-collector', 'formEvents'],
+  ['webhook-dispatcher', 'formEvents'],
+  ['user-eraser', 'erasures'],
+])
 
 const LONG_AGO = '2020-01-01T00:00:00.000Z'
 
@@ -52,14 +58,10 @@ async function givenProduct(services = EVERY_SERVICE, configs: readonly Organiza
   }
   const models = await Promise.all(
     consumers
-      .filter((described) => described.name !== 'user-eraser')
       .filter(({ name }) => services.some((service) => service === name))
       .map(async (described) => {
         const { name: service, schema } = described
-        const consumer = onTopic(
-          described,
-          READERS_OF_FORM_EVENTS.includes(service) ? topics.formEvents : topics.userEvents,
-        )
+        const consumer = onTopic(described, topics[TOPIC_OF.get(service) ?? 'userEvents'])
         const { db, url } = await givenReplay(consumer, { connection })
         const readModel: ReadModel = { service, schema, url }
         return { consumer, db, readModel }
@@ -125,7 +127,7 @@ it('the audit finds no difference before, during and after an erasure, but a pro
   const destroyed = await erase(identify('ada'))
   const behind = await report()
   expect(behind.findings).toEqual([])
-  expect(behind.lag.map(({ records }) => records)).toEqual([1, 1, 1, 1, 1, 1])
+  expect(behind.lag.map(({ records }) => records)).toEqual([1, 1, 1, 1, 1, 1, 1])
 
   await fold()
   expect(await kinds()).toEqual([])
@@ -231,4 +233,105 @@ it('the audit compares deliveries of webhooks with the log, and finds each that 
 
   for (const [, tamper] of TAMPERED_DELIVERIES) await db.$executeRaw(raw(tamper))
   expect(new Set(await kinds())).toEqual(new Set(TAMPERED_DELIVERIES.map(([kind]) => `webhooks.${kind}`)))
+})
+
+const NO_STORE = `erasures.erasure_stores: unfinished`
+const TAMPERED_ERASURES = [
+  ['erasures.erasures: missing', 'DELETE FROM erasures'],
+  ['erasures.erasures: requestedAt', `UPDATE erasures SET requested_at = requested_at - interval '1 s'`],
+  ['erasures.erasures: completedAt', 'UPDATE erasures SET completed_at = NULL'],
+  ['erasures.erasures: receiptSha256', `UPDATE erasures SET receipt = receipt || ' '`],
+  ['erasures.erasure_users: keysUntil', `UPDATE erasure_users SET keys_until = keys_until + interval '1 s'`],
+  ['erasures.erasure_users: missing', 'DELETE FROM erasure_users'],
+  [NO_STORE, `UPDATE erasure_stores SET finished_at = NULL WHERE store = 'redis'`],
+  [NO_STORE, `DELETE FROM erasure_stores WHERE store = 'user-keys'`],
+  ['erasures.erasure_facts: offset', 'UPDATE erasure_facts SET "offset" = "offset" - 1'],
+  ['erasures.erasure_facts: not in the log', 'UPDATE erasure_facts SET user_id = gen_random_uuid()'],
+  [
+    'erasures.erased_keys: not in the log',
+    `INSERT INTO erased_keys SELECT user_id, 'ffffffff-ffff-7fff-8000-000000000000', 0, '' FROM erasure_users`,
+  ],
+  [
+    'erasures.user_keys: not in the log',
+    `INSERT INTO user_keys (user_id, key_id, wrapped, partition) SELECT user_id, gen_random_uuid(), '', 0 FROM erasure_users`,
+  ],
+] as const
+
+/** Reads the place of the last erasure of a user. */
+async function placeOfFence(connection: LogConnection, topic: string, userId: string) {
+  let place = { partition: -1, offset: '' }
+  await readLog(connection, {
+    topic,
+    from: new Map([...(await readWatermarks(connection, topic)).keys()].map((partition) => [partition, 0n])),
+    until: 'end',
+    onBatch: ({ partition, records }) => {
+      for (const { key, value, offset } of records)
+        if (String(key) === userId && String(value).includes('"UserErased"'))
+          place = { partition, offset: String(offset) }
+    },
+  })
+  return place
+}
+
+it('the audit recomputes erasures, and finds each changed row of the user eraser', { timeout: 240_000 }, async () => {
+  const product = await givenProduct(['user-eraser'])
+  const { connection, record, publish, erase, fold, report, kinds, dbOf, topics } = product
+  const { organization, project, userId } = identify('ada')
+  await record(identify('ada'))
+  const { keyId } = await erase({ organization, project, userId })
+  expect(await report()).toMatchObject({ findings: [], lag: [{ service: 'user-eraser', records: 1 }] })
+  await fold()
+  expect(await kinds()).toEqual([])
+
+  const db = dbOf('user-eraser')
+  const readRunning = async () => {
+    const rows = await db.$queryRaw<{ id: string }[]>(
+      sql`SELECT erasure_id AS id FROM erasures WHERE completed_at IS NULL`,
+    )
+    return rows[0]?.id ?? ''
+  }
+  const complete = async (users: readonly object[], stores: readonly string[] = ERASURE_STORES) => {
+    const erasureId = await readRunning()
+    const receipt = JSON.stringify({ erasureId, stores: stores.map((store) => ({ store })), users })
+    const at = new Date().toISOString()
+    const fact = { type: 'ErasureCompleted', id: erasureId, organization, project, erasureId, at, receipt }
+    await publish(topics.erasures, { key: erasureId, ...encodeRecord(fact, { source: 'spec', time: at }) })
+    await fold()
+  }
+  const erasureId = await readRunning()
+  const place = await placeOfFence(connection, topics.userEvents, userId)
+  await complete([{ userId, ...place }])
+  await db.$executeRaw(sql`INSERT INTO erasure_facts VALUES (
+    ${erasureId}::uuid, ${userId}::uuid, ${place.partition}::int, ${place.offset}::bigint)`)
+  await db.$executeRaw(sql`INSERT INTO erased_keys VALUES (${userId}::uuid, ${keyId}::uuid, 0, '')`)
+  expect(new Set(await kinds())).toEqual(new Set([NO_STORE]))
+  await db.$executeRaw(sql`
+    INSERT INTO erasure_stores SELECT ${erasureId}::uuid, store, 0, now() FROM unnest(${[...ERASURE_STORES]}::text[]) AS store`)
+  expect(await kinds()).toEqual([])
+
+  const tables = ['erasures', 'erasure_users', 'erasure_facts', 'erasure_stores', 'erased_keys']
+  const kept = new Map<string, string>()
+  for (const table of tables) {
+    const [all] = await db.$queryRaw<{ rows: string }[]>(
+      sql`SELECT jsonb_agg(to_jsonb(own))::text AS rows FROM ${raw(table)} AS own`,
+    )
+    kept.set(table, all?.rows ?? '[]')
+  }
+  for (const [kind, tamper] of TAMPERED_ERASURES) {
+    await db.$executeRaw(raw(tamper))
+    expect(await kinds()).toContain(kind)
+    for (const table of [...tables, 'user_keys']) await db.$executeRaw(raw(`DELETE FROM ${table}`))
+    for (const [table, rows] of kept)
+      await db.$executeRaw(
+        sql`INSERT INTO ${raw(table)} SELECT * FROM jsonb_populate_recordset(NULL::${raw(table)}, ${rows}::jsonb)`,
+      )
+  }
+  expect(await kinds()).toEqual([])
+
+  await erase({ organization, project, userId })
+  await fold()
+  const nobody = { userId: userOf('nobody').userId, partition: 0, offset: '0' }
+  await complete([{ userId, ...place }, nobody], ['redis'])
+  const wrong = ['receipts: stores', 'receipts: users', 'receipts: offset', 'user-events: no UserErased']
+  expect((await kinds()).toSorted()).toEqual([...wrong, NO_STORE].toSorted())
 })

@@ -50,10 +50,9 @@ async function runAudit({ json, atRest, usersAPass }: AuditFlags): Promise<void>
   const env = readEnvironment()
   const connection = logConnection(env)
   const progress = createProgress()
-  const readModels = consumers.flatMap((consumer): ReadModel[] => {
+  const readModels = consumers.map((consumer): ReadModel => {
     const { name: service, schema } = consumer
-    if (service === 'user-eraser') return []
-    return [{ service, schema, url: consumerUrl(env, consumer) }]
+    return { service, schema, url: consumerUrl(env, consumer) }
   })
   knownKeyRing(env)
   const secretKey = env[SECRET_KEY_VARIABLE]
