@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { ERASURE_STORES, type ErasureCompleted } from '@nextvisit/contracts'
+import { ERASURE_STORES, type ErasureCompleted, type ErasureReceipt } from '@nextvisit/contracts'
 import { sql } from '@nextvisit/database'
+import { createDataKey } from '@nextvisit/sealing'
+import { createMetrics } from '@nextvisit/service-kit'
 import { startOwnRedis } from '@nextvisit/testing/own-parts'
 import { Redis } from 'ioredis'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
-import { newKey } from '../../test/given-eraser.ts'
+import { newKey, RING } from '../../test/given-eraser.ts'
 import { givenErasures, REDIS_PREFIX, startWork } from '../../test/given-work.ts'
 
 const PATIENT = { timeout: 20_000 }
@@ -27,7 +29,49 @@ async function givenAlmostErased(redisUrl: string) {
   return { ...given, key, erasureId, receipts }
 }
 
+/** Finishes every store by hand. Returns the queued receipts, in their order. */
+async function receiptsOf(given: Awaited<ReturnType<typeof givenErasures>>, erasureIds: readonly string[]) {
+  for (const erasureId of erasureIds) for (const store of ERASURE_STORES) await given.finishStore(erasureId, store)
+  // Two owners, of which one has not noticed its loss.
+  const second = { ...given, parts: { ...given.parts, metrics: createMetrics('second') } }
+  await Promise.all([startWork(given), startWork(second)])
+  const read = async () => {
+    const rows = await given.db.$queryRaw<{ value: string }[]>(sql`SELECT value FROM outbox ORDER BY sequence`)
+    return rows.map(({ value }): ErasureReceipt => JSON.parse((JSON.parse(value) as ErasureCompleted).receipt))
+  }
+  await expect.poll(async () => (await read()).length, PATIENT).toBeGreaterThanOrEqual(erasureIds.length)
+  return read
+}
+
 describe('the receipts', { timeout: 60_000 }, () => {
+  it('list the keys of their own erasure, and are queued once by two owners', async () => {
+    const given = await givenErasures()
+    const userId = randomUUID()
+    const [firstMs, secondMs] = [Date.now() - 10_000, Date.now()]
+    const first = await given.givenErasure(userId, { requestedAt: new Date(firstMs), keysUntilMs: firstMs + 60_000 })
+    const second = await given.givenErasure(userId, { requestedAt: new Date(secondMs), keysUntilMs: firstMs + 120_000 })
+    const [covered, later] = [firstMs, firstMs + 60_001].map((ms) => createDataKey(RING, userId, ms).wrapped.keyId)
+    await given.db.$executeRaw(sql`
+      INSERT INTO erased_keys SELECT ${userId}::uuid, key_id, 0, 'print', now()
+      FROM unnest(${[covered ?? '', later ?? '']}::uuid[]) AS key_id`)
+    const read = await receiptsOf(given, [first, second])
+    const keysOf = new Map((await read()).map(({ erasureId, users }) => [erasureId, users[0]]))
+    expect(keysOf.get(first)).toMatchObject({ keyCount: 1, keys: [{ keyId: covered, fingerprint: 'print' }] })
+    expect(keysOf.get(second)).toMatchObject({ keyCount: 2, keys: [{ keyId: covered }, { keyId: later }] })
+    expect(await read()).toHaveLength(2)
+  })
+
+  it('count all keys, and list 4,000 of them', async () => {
+    const given = await givenErasures()
+    const userId = randomUUID()
+    const erasureId = await given.givenErasure(userId)
+    await given.db.$executeRaw(sql`
+      INSERT INTO erased_keys SELECT ${userId}::uuid, gen_random_uuid(), 0, '', now() FROM generate_series(1, 4001)`)
+    const [receipt] = await (await receiptsOf(given, [erasureId]))()
+    expect(receipt?.users[0]?.keyCount).toBe(4_001)
+    expect(receipt?.users[0]?.keys).toHaveLength(4_000)
+  })
+
   it('are signed after a last deletion of markers in Redis, which gateways may have written again', async () => {
     const redisUrl = inject('redisUrl')
     const { key, erasureId, finishStore, receipts } = await givenAlmostErased(redisUrl)
