@@ -166,7 +166,8 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     describeTopics,
     watermarks,
     offsetsAt: async (topic, instantMs) => {
-      const offsets = await admin.fetchTopicOffsetsByTimestamp(topic, instantMs)
+      // No record is older than 1970, and negative instants have other meanings for Kafka.
+      const offsets = await admin.fetchTopicOffsetsByTimestamp(topic, Math.max(0, instantMs))
       return new Map(offsets.map(({ partition, offset }) => [partition, BigInt(offset)]))
     },
     ...createGroupAdmin(admin, { message: 'Cannot read groups; retrying', logger, giveUpAfterMs: requestTimeoutMs }),
