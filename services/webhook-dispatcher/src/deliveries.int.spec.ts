@@ -505,7 +505,8 @@ describe('a replay', () => {
     const captured = '{"type":"form.answered","captured":true}'
     await given.db().$executeRaw(sql`
       UPDATE deliveries SET body = ${captured}, capture = '{}' WHERE organization = ${organization} AND type = 'form.answered'`)
-    const replayId = await beginReplay(organization)
+    // The first instant that a call accepts.
+    const replayId = await beginReplay(organization, { from: '1970-01-01T00:00:00.000Z' })
     await untilRead(replayId)
     const byStream = Map.groupBy(await deliveriesOf(organization), (one) => one.replayId === LIVE_STREAM)
     const places = sql`SELECT DISTINCT begin_offset <= end_offset AS "isKnown" FROM positions WHERE replay_id = ${replayId}::uuid`
