@@ -186,8 +186,6 @@ describe('a new endpoint', () => {
     const counting = { ...db, $queryRaw: <T>(query: never) => (queries.push(query), db.$queryRaw<T>(query)) }
     const context = { catalog: own.view, mode: 'live' } as const
     const record = { topic: '', partition: 77, offset: 5n, timestampMs: 0, fact: segmentChange('quiet') }
-    await projection.load(counting, [record], context)
-    expect(queries).toEqual([])
     const due = () => projection.ticks?.due(counting, new Date(), { catalog: own.view, partitions: [77] })
     // Rows of other specs are found, so a tick compares them with the catalog once.
     await due()
@@ -195,6 +193,8 @@ describe('a new endpoint', () => {
     const tickContext = { ...context, partition: 77, nextOffset: 0n, ...NO_PAST }
     expect(await projection.ticks?.tick(db, new Date(), tickContext)).toEqual({ statements: [] })
     expect([await due(), queries.length]).toEqual([[], 1])
+    await projection.load(counting, [record], context)
+    expect(queries).toHaveLength(1)
   })
 })
 
@@ -301,6 +301,18 @@ describe('an endpoint that is behind', () => {
     await expect.poll(() => webhookIdsOf(organization), soon).toEqual(idsOf([first, second, third]))
     const statuses = (await deliveriesOf(organization)).map(({ status }) => status)
     expect(statuses).toEqual(['delivered', 'pending', 'pending'])
+  })
+
+  it('stops before a batch of a process whose catalog does not have it yet', async () => {
+    const organization = newOrganization()
+    const stream = { organization, project: 'shop', endpointId: 'crm', replayId: LIVE_STREAM, addedAt: LONG_AGO }
+    const row = { ...stream, partition: 98, nextOffset: 0, isLive: true }
+    for (const statement of positions.insertMissing([row])) await given.db().$executeRaw(statement)
+    const older = createChangingCatalog()
+    older.apply(organization, [])
+    const record = { topic: '', partition: 98, offset: 5n, timestampMs: 0, fact: segmentChange(organization) }
+    const draft = await createProjection().load(given.db(), [record], { catalog: older.view, mode: 'live' })
+    expect(draft.left).toMatchObject([{ ...row, nextOffset: 5, isLive: false }])
   })
 
   it('reads a partition that is new from its first record on', async () => {

@@ -11,16 +11,21 @@ import { positions } from './tables.ts'
 const MAX_ROWS_A_COMMIT = 10_000
 const BYTES_A_ROW = 1_000
 
+interface LoadContext extends FoldContext {
+  /** Returns false for a partition whose positions may be of endpoints that the catalog of this process does not have yet. */
+  readonly isReviewed: (partition: number) => boolean
+}
+
 /**
- * Reads the streams of a batch's projects with one query. No query if no project of the batch has an endpoint, and none in a rebuild, which
- * writes nothing.
+ * Reads the streams of a batch's projects with one query. No query if no project of the batch has an endpoint and its partitions are
+ * reviewed, and none in a rebuild, which writes nothing.
  */
 export async function loadDraft(
   db: Db,
   records: readonly Recorded<AnyFormFact>[],
-  { catalog, mode }: FoldContext,
+  { catalog, mode, isReviewed }: LoadContext,
 ): Promise<Draft> {
-  const reporting = mode === 'rebuild' ? [] : reportingRecords(records, catalog)
+  const reporting = mode === 'rebuild' ? [] : reportingRecords(records, catalog, isReviewed)
   if (reporting.length === 0) return emptyDraft()
   const places = new Map(
     reporting.map(({ partition, fact: { organization, project } }) => {
@@ -53,12 +58,17 @@ function requireFew(records: readonly Recorded<AnyFormFact>[], streams: Draft['s
     throw new BatchTooLargeError(rows * BYTES_A_ROW, MAX_ROWS_A_COMMIT * BYTES_A_ROW)
 }
 
-function reportingRecords(records: readonly Recorded<AnyFormFact>[], catalog: CatalogView) {
+function reportingRecords(
+  records: readonly Recorded<AnyFormFact>[],
+  catalog: CatalogView,
+  isReviewed: LoadContext['isReviewed'],
+) {
   const doubtful = doubtfulOrganizations(catalog)
-  return records.filter(({ fact }) => {
+  return records.filter(({ fact, partition }) => {
     const { organization, project } = fact
     const webhooks = catalog.project(organization, project)?.config.webhooks ?? []
-    return (webhooks.length > 0 || doubtful.has(organization)) && webhookEventOf(fact) !== undefined
+    const mayHaveEndpoint = webhooks.length > 0 || doubtful.has(organization) || !isReviewed(partition)
+    return mayHaveEndpoint && webhookEventOf(fact) !== undefined
   })
 }
 

@@ -8,6 +8,7 @@ import type { HeardEvent, Listeners } from './listeners.ts'
 import { loadDraft } from './load-draft.ts'
 import { deliveryOf } from './new-deliveries.ts'
 import { saveDraft } from './save-draft.ts'
+import { createReview } from './ticks/review.ts'
 import { createTicks } from './ticks/ticks.ts'
 
 /**
@@ -17,6 +18,7 @@ import { createTicks } from './ticks/ticks.ts'
 export function createProjection(
   listeners: Pick<Listeners, 'isHeard' | 'hear'> = NOBODY,
 ): Projection<AnyFormFact, Draft> {
+  const review = createReview()
   return {
     name: 'webhook-dispatcher',
     topic: TOPICS.formEvents,
@@ -26,7 +28,7 @@ export function createProjection(
     idempotencyOf: (fact) => (fact.type === 'QueueErased' ? { id: fact.id, receivedMs: Infinity } : undefined),
     load: async (db, records, context) => {
       const heard = context.mode === 'live' ? records.flatMap((record) => heardEventOf(record, listeners)) : []
-      return { ...(await loadDraft(db, records, context)), heard }
+      return { ...(await loadDraft(db, records, { ...context, isReviewed: review.isReviewed })), heard }
     },
     evolve: {
       FormQueued: report,
@@ -43,7 +45,7 @@ export function createProjection(
     },
     save: (draft) => ({ statements: saveDraft(draft) }),
     afterCommit: async (_db, { heard }) => listeners.hear(heard),
-    ticks: createTicks(),
+    ticks: createTicks(review),
   }
 }
 

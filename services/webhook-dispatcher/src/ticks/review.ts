@@ -1,5 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 
+export type Review = ReturnType<typeof createReview>
+
 /**
  * Tracks the partitions whose rows must be compared with the catalog: new ones of this process, and all after a change. A batch that
  * loaded the old catalog may commit after the change, so only a tick, which runs between batches, ends the comparison.

@@ -10,14 +10,13 @@ import { planTick } from './plan-tick.ts'
 import { readOn, reuseBodies } from './read-on.ts'
 import { findRows, findWork, readRows, type Replay } from './read-rows.ts'
 import { deleteOld, keptSince, removeEndpoints, removeOrphans } from './remove-rows.ts'
-import { createReview } from './review.ts'
+import type { Review } from './review.ts'
 
 /**
  * Creates the ticks of deliveries. Only they change positions, and they run between batches of the partition: no record is missing where an
  * endpoint stops and continues, and none overtakes another one of its user. Without endpoints in the catalog they ask Postgres once.
  */
-export function createTicks(): Ticks<AnyFormFact> {
-  const review = createReview()
+export function createTicks(review: Review): Ticks<AnyFormFact> {
   let round = 0
 
   async function tick(db: Db, instant: Date, context: TickContext<AnyFormFact>): Promise<readonly Sql[]> {
