@@ -22,8 +22,6 @@ export interface KeySweepParts
   extends Pick<WorkParts, 'db' | 'connection' | 'logAdmin' | 'publisher' | 'logger' | 'now'> {
   /** Default: `user-keys`. */
   readonly topic?: string | undefined
-  /** While some erasures run. Default: {@link SCAN_AT_LEAST_EVERY_MS}. */
-  readonly scanAtLeastEveryMs?: number
 }
 
 const SCAN_AT_LEAST_EVERY_MS = 300_000
@@ -38,7 +36,6 @@ const SCAN_SHARE = 1 / 20
  */
 export function createKeySweep(parts: KeySweepParts) {
   const { db, logAdmin, publisher, topic = USER_KEYS_TOPIC, now } = parts
-  const { scanAtLeastEveryMs = SCAN_AT_LEAST_EVERY_MS } = parts
   const ending = new AbortController()
   const { signal } = ending
   const readSettings = readKeySettings(logAdmin, topic)
@@ -61,8 +58,10 @@ export function createKeySweep(parts: KeySweepParts) {
   async function run({ areSomeRunning }: { readonly areSomeRunning: boolean }): Promise<void> {
     const pending = areSomeRunning ? await readPendingKeys(db) : []
     if (!areSomeRunning) mustScanAtMs = Infinity
-    else if (mustScanAtMs === Infinity) mustScanAtMs = performance.now() + scanAtLeastEveryMs
     try {
+      // A short retention does not wait for the usual time.
+      if (areSomeRunning && mustScanAtMs === Infinity)
+        mustScanAtMs = performance.now() + Math.min(SCAN_AT_LEAST_EVERY_MS, (await readSettings()).segmentMs)
       await sweep(pending)
       hasFailed = false
     } catch (error) {

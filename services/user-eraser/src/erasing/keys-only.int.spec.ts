@@ -75,10 +75,10 @@ describe('an erasure that waits for its keys alone', { timeout: 120_000 }, () =>
   })
 
   it('is searched for by an owner whose first search was before that of an earlier owner', async () => {
-    const given = await givenErasures()
+    const given = await givenErasures({ segmentMs: 100 })
     const key = newKey(randomUUID())
     await given.publishKey(key)
-    const { run } = createKeySweep({ ...given, scanAtLeastEveryMs: 50 })
+    const { run } = createKeySweep(given)
     await run({ areSomeRunning: true })
     const erasureId = await given.givenErasure(key.userId)
     await noteKeysOnly(given.db, [erasureId])
