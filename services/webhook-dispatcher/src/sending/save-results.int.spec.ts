@@ -82,3 +82,17 @@ describe('results that are saved while a fold writes rows of the same user', () 
     expect(await given.readDeliveries()).toMatchObject([{ status: 'delivered', attempts: 1 }])
   })
 })
+
+describe('what an attempt tells about an endpoint', () => {
+  it('is nothing about one that was added again meanwhile', async () => {
+    const endpoint = { ...PROJECT, endpointId: 'crm' }
+    const at = new Date()
+    const save = (addedAt: string, goneAt?: Date) =>
+      given.db().executeAll(saveResults([], [{ ...endpoint, addedAt, failingSince: at, goneAt }], at))
+    await save('2026-11-20T10:00:00.000Z')
+    await save('2026-11-02T10:00:00.000Z', at)
+    expect(await given.readHealth()).toMatchObject({ failingSince: at, disabledAt: null })
+    await save('2026-11-21T10:00:00.000Z', at)
+    expect(await given.readHealth()).toMatchObject({ disabledAt: at })
+  })
+})

@@ -166,8 +166,8 @@ export function endFailures(refs: readonly EndpointRef[]): Sql {
 }
 
 /**
- * Changes the health of endpoints. The row of an endpoint that was removed and added again begins anew. Deliveries of a healthy endpoint
- * change its row once a second at most.
+ * Changes the health of endpoints. The row of an endpoint that was removed and added again begins anew, and ignores what attempts to the
+ * one before tell. Deliveries of a healthy endpoint change its row once a second at most.
  */
 function changeHealth(changes: readonly HealthChange[], now: Date): Sql {
   const dueBefore = new Date(now.getTime() - DISABLED_AFTER_MS)
@@ -193,9 +193,11 @@ function changeHealth(changes: readonly HealthChange[], now: Date): Sql {
         CASE WHEN known.added_at = given.added_at THEN known.disabled_at END AS disabled_at,
         CASE WHEN known.added_at = given.added_at THEN known.because END AS because
       FROM given LEFT JOIN endpoints AS known USING (organization, project, endpoint_id)
-      WHERE known.added_at IS DISTINCT FROM given.added_at OR given.gone_at IS NOT NULL
+      WHERE coalesce(known.added_at <= given.added_at, true) AND (
+        known.added_at IS DISTINCT FROM given.added_at OR given.gone_at IS NOT NULL
         OR given.delivered_at >= coalesce(known.delivered_at, to_timestamp(0)) + interval '1 second'
         OR (known.failing_since IS NULL) <> (given.failing_since IS NULL) OR ${isFailing} <= ${dueBefore}::timestamptz
+      )
     )
     INSERT INTO endpoints (organization, project, endpoint_id, added_at, disabled_at, because, failing_since, delivered_at)
     SELECT organization, project, endpoint_id, added_at,
