@@ -529,16 +529,6 @@ describe('a replay', () => {
     expect(shown(false)?.map(([, body]) => body)).toContain(captured)
   })
 
-  it('may begin before all records', async () => {
-    const organization = await givenLive()
-    const changed = segmentChange(organization)
-    await publish([changed])
-    await expect.poll(() => webhookIdsOf(organization), soon).toHaveLength(1)
-    const replayId = await beginReplay(organization, { from: '0001-01-01T00:00:00.000Z' })
-    await untilRead(replayId)
-    expect(await webhookIdsOf(organization)).toEqual([changed.id, changed.id])
-  })
-
   it('takes the records between two instants, with the events that were asked for, and no later ones', async () => {
     const organization = await givenLive({ events: ['form.queued'] })
     const queued = [-3, -2, -1, 0].map((minute) =>

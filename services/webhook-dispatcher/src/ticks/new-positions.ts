@@ -31,8 +31,7 @@ export async function createPositions(
     rows.push({ ...endpoint, addedAt, replayId: LIVE_STREAM, partition, nextOffset: from, isLive: false })
   }
   for (const { organization, project, endpointId, replayId, addedAt, fromAt } of begun.slice(0, MAX_NEW_A_TICK)) {
-    // To Kafka, a negative instant is none.
-    const from = await find(Math.max(0, Date.parse(fromAt) - REPLAY_BEGINS_EARLIER_MS))
+    const from = await find(Date.parse(fromAt) - REPLAY_BEGINS_EARLIER_MS)
     const place = { organization, project, endpointId, replayId, partition, addedAt }
     rows.push({ ...place, nextOffset: from, beginOffset: from, endOffset: nextOffset, isLive: false })
   }
