@@ -26,7 +26,7 @@ export interface HeardEvent extends ProjectRef {
   readonly capture: readonly string[]
 }
 
-/** Completes the body of an event. `later`: a service is down, or behind. `gone`: the user is erased. */
+/** Completes the body of an event. `later`: a service is down, or behind. `gone`: the answers do not exist, mostly because the user is erased. */
 export type CompleteHeard = (
   event: HeardEvent,
 ) => Promise<{ readonly outcome: 'known'; readonly body: string } | { readonly outcome: 'later' | 'gone' }>

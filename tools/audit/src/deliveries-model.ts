@@ -63,13 +63,9 @@ export async function createDeliveriesModel({ snapshot, fences, findEndpoint, no
 
   const isPassed = ({ partition, offset }: Fence): boolean => offset < (checkpoints.get(partition) ?? 0n)
 
-  /** An endpoint may have found out before the fence that the answers are gone. */
-  const mayBeGone = (fact: DecidedFact): boolean =>
-    fact.type === 'FormAnswered' && fences.ofUser(userKey(fact)).some((fence) => !isPassed(fence))
-
   function expect(placed: PlacedFact, event: string): void {
     const { fact, partition, offset, timestampMs } = placed
-    if (timestampMs < nowMs - KEPT_MS || mayBeGone(fact)) return
+    if (timestampMs < nowMs - KEPT_MS) return
     for (const position of positions.get(placeOf({ ...fact, partition })) ?? []) {
       const { endpointId, addedAt, nextOffset, isLive } = position
       const endpoint = findEndpoint(fact, endpointId)

@@ -3,8 +3,10 @@ import type { OfferAnswersAnswer, UserReadModel } from '@nextvisit/contracts'
 import { sql } from '@nextvisit/database'
 import type { CallOutcome } from '@nextvisit/service-kit'
 import { describe, expect, it } from 'vitest'
+import { PROJECT } from '../../test/given-catalog.ts'
 import { givenSenders } from '../../test/given-sender.ts'
 import { startReceiver } from '../../test/start-receiver.ts'
+import { retryDelivery } from '../retry-deliveries.ts'
 
 const given = givenSenders()
 const PATIENT = { timeout: 20_000 }
@@ -130,18 +132,24 @@ describe('members of a body that other services have', { timeout: 60_000 }, () =
     await expect.poll(statuses, PATIENT).toEqual(['delivered'])
   })
 
-  it('that are erased leave no delivery', async () => {
+  it('that do not exist fail the delivery, until a retry finds them, and delay no later one', async () => {
     const { url, received } = await startReceiver()
     given.setWebhooks({ id: 'crm', url })
     const userId = randomUUID()
-    await given.givenDeliveries([
+    const [deliveryId = ''] = await given.givenDeliveries([
       { userId, type: 'form.answered', data: { offerId: randomUUID() }, capture: ['answers'] },
       { userId, type: 'user.erased' },
     ])
-    const { calls } = givenServices({ readOfferAnswers: async () => ({ outcome: 'not-found' }) })
+    let outcome: CallOutcome<OfferAnswersAnswer> = { outcome: 'not-found' }
+    const { calls } = givenServices({ readOfferAnswers: async () => outcome })
     await given.startSender({ calls })
-    await expect.poll(statuses, PATIENT).toEqual(['delivered'])
+    await expect.poll(statuses, PATIENT).toEqual(['failed', 'delivered'])
     expect(received.map(({ body }) => JSON.parse(body).type)).toEqual(['user.erased'])
+    // The collector has folded a dead letter again.
+    outcome = { outcome: 'answered', answer: { answers: { score: 9 } } }
+    await retryDelivery(given.db(), { ...PROJECT, endpointId: 'crm', deliveryId }, new Date())
+    await expect.poll(statuses, PATIENT).toEqual(['delivered', 'delivered'])
+    expect(JSON.parse(received[1]?.body ?? '')).toMatchObject({ data: { answers: { score: 9 } } })
   })
 
   it('are not written to a delivery that is erased meanwhile', async () => {

@@ -11,7 +11,10 @@ const STALE_AFTER_MS = 60_000
 
 type Asked<Value> = { readonly outcome: 'known'; readonly value: Value } | { readonly outcome: 'later' | 'gone' }
 
-/** `later`: a service is down, or behind. `gone`: the user is erased. `changed`: the row is another one now, or deleted. */
+/**
+ * `later`: a service is down, or behind. `gone`: the answers do not exist, mostly because the user is erased. `changed`: the row is
+ * another one now, or deleted.
+ */
 export type CaptureOutcome =
   | { readonly outcome: 'captured'; readonly body: string }
   | { readonly outcome: 'later' | 'gone' | 'changed' }

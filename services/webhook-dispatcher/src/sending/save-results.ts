@@ -23,7 +23,7 @@ export interface TurnResult {
   readonly attempt?: FinishedAttempt
   /** The next attempt. Absent: as before. */
   readonly nextAt?: Date
-  /** A delivery that cannot be captured any more: the user is erased. */
+  /** A delivery whose answers do not exist. It fails: the erasure of its user deletes it, or the collector may get them later. */
   readonly gone?: string
 }
 
@@ -59,7 +59,11 @@ export function saveResults(
     lockDeliveries([...attempts.map(({ deliveryId }) => deliveryId), ...gone]),
     ...(attempts.length > 0 ? [insertAttempts(attempts), endDeliveries(attempts, now)] : []),
     ...(gone.length > 0
-      ? [sql`DELETE FROM deliveries WHERE delivery_id = ANY(${gone}::uuid[]) AND status = 'pending'`]
+      ? [
+          sql`
+          UPDATE deliveries SET status = 'failed', ended_at = ${now}::timestamptz
+          WHERE delivery_id = ANY(${gone}::uuid[]) AND status = 'pending'`,
+        ]
       : []),
     ...(moved.length > 0 ? [moveTurns(moved)] : []),
     endTurns(turns),
