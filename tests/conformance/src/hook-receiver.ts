@@ -37,6 +37,6 @@ export async function startHookReceiver(bodyOf: (type: string) => string): Promi
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     answerWith: (path, next) => void statuses.set(path, next),
     received: (path) => counts.get(path) ?? 0,
-    close: () => void server.close().closeAllConnections(),
+    close: () => server.close().closeAllConnections(),
   }
 }

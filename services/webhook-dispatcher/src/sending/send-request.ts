@@ -30,7 +30,7 @@ export interface AttemptResult {
 export function createEndpointAgent(protocol: string, { connectTo }: Connector): http.Agent {
   const agent = new (protocol === 'https:' ? https : http).Agent({ keepAlive: true, timeout: KEEP_ALIVE_MS })
   agent.createConnection = (options, onCreated) => {
-    const { host, port } = options as { readonly host: string; readonly port: number }
+    const { host, port } = options as { readonly host: string; readonly port: number | string }
     connectTo({ protocol, hostname: host, port: Number(port) }).then(
       (socket) => onCreated?.(null, socket),
       (error: Error) => onCreated?.(error, undefined as never),

@@ -118,12 +118,14 @@ describe('a delivery', { timeout: 60_000 }, () => {
     await given.givenDeliveries(['slow', 'closed', 'inner'].map((endpointId) => ({ endpointId })))
     await given.startSender({ retryDelaysMs: [], attemptWithinMs: 200 })
     await becomeAll('failed', 3)
-    const errors = (await given.readAttempts()).map(({ outcome, error }) => [outcome, error])
-    expect(errors.toSorted()).toEqual([
-      ['blocked', 'The address is not allowed: private'],
-      ['timeout', 'No response came in time'],
-      ['unreachable', 'The connection was refused (ECONNREFUSED)'],
-    ])
+    const errors = (await given.readAttempts()).map(({ outcome, error }) => `${outcome}: ${error}`)
+    expect(new Set(errors)).toEqual(
+      new Set([
+        'blocked: The address is not allowed: private',
+        'timeout: No response came in time',
+        'unreachable: The connection was refused (ECONNREFUSED)',
+      ]),
+    )
   })
 })
 
