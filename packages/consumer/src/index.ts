@@ -30,6 +30,7 @@ export {
   staleUnless,
 } from './queries/barrier.ts'
 export * from './core/errors.ts'
+export { readNextOffsets } from './fold/checkpoint.ts'
 export { isDuplicate, pruneOldRecords } from './fold/duplicates.ts'
 export { decodeFacts } from './fold/decode-facts.ts'
 export { eraseRows, type ErasedUser, erasedSource, erasedUserOf } from './fold/erase-users.ts'

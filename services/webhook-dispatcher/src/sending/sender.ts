@@ -32,6 +32,8 @@ export interface SenderParts {
   readonly endpoints: Endpoints
   readonly capture: Capture
   readonly owns: (partition: number) => boolean
+  /** Returns those of the owned partitions whose rows may be sent. Default: all. */
+  readonly foldedOf?: (owned: readonly number[]) => Promise<readonly number[]>
   /** Returns the number of partitions of form-events. */
   readonly countPartitions: () => Promise<number>
   readonly retryDelaysMs: readonly number[]
@@ -56,6 +58,7 @@ export function createSender(parts: SenderParts) {
     endpoints,
     capture,
     owns,
+    foldedOf = async (owned) => owned,
     countPartitions,
     retryDelaysMs,
     onAttempt,
@@ -105,7 +108,7 @@ export function createSender(parts: SenderParts) {
     // It is constant, and deliveries go on while Kafka is unavailable.
     partitions ??= await countPartitions()
     const total = partitions
-    const owned = Array.from({ length: total }, (_, partition) => partition).filter(owns)
+    const owned = await foldedOf(Array.from({ length: total }, (_, partition) => partition).filter(owns))
     if (owned.length === 0) return
     const readNumber = writer.beginRead()
     const active = await readActiveEndpoints(db, owned)

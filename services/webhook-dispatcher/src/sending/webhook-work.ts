@@ -1,4 +1,4 @@
-import type { WorkParts } from '@nextvisit/consumer'
+import { readNextOffsets, type WorkParts } from '@nextvisit/consumer'
 import { TOPICS } from '@nextvisit/contracts'
 import type { ServicePart } from '@nextvisit/service-kit'
 import type { WorkConfig } from '../config.ts'
@@ -6,6 +6,7 @@ import type { Listeners } from '../listeners.ts'
 import { createCapture, createCaptureClients, createHeardCapture } from './capture.ts'
 import { createConnector } from './connector.ts'
 import { createEndpoints } from './endpoints.ts'
+import { createFoldedPartitions } from './folded-partitions.ts'
 import { createSender } from './sender.ts'
 import { createWebhookMetrics } from './webhook-metrics.ts'
 
@@ -19,7 +20,7 @@ export function createWebhookWork(
   { networks, isHttpAllowed, retryDelaysMs, keyRing, services, internalServer }: WebhookWorkConfig,
   parts: WorkParts & { readonly listeners: Listeners },
 ): readonly ServicePart[] {
-  const { db, catalog, owns, countKeyPartitions, logger, now } = parts
+  const { db, catalog, logAdmin, owns, countKeyPartitions, logger, now } = parts
   const clients = createCaptureClients(services, internalServer.token)
   parts.listeners.completeWith(createHeardCapture(clients.answers))
   const connector = createConnector({ networks, isHttpAllowed })
@@ -28,6 +29,13 @@ export function createWebhookWork(
     endpoints: createEndpoints({ catalog, keyRing, connector, logger }),
     capture: createCapture({ db, now, ...clients }),
     owns,
+    foldedOf: createFoldedPartitions({
+      readEnds: async () => {
+        const marks = await logAdmin.watermarks(TOPICS.formEvents)
+        return new Map(Array.from(marks, ([partition, { high }]) => [partition, high]))
+      },
+      readFolded: () => readNextOffsets(db, 'webhook-dispatcher', TOPICS.formEvents),
+    }),
     countPartitions: () => countKeyPartitions(TOPICS.formEvents),
     retryDelaysMs,
     onAttempt: (outcome) => metrics.countAttempt(outcome),
