@@ -5,7 +5,7 @@ import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type NewRow, openCommitDb, sql } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
 import { countRowsRead, createTestDatabase, type TestDatabase } from '@nextvisit/testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { webhookDispatcher } from './consumer.ts'
 import { readEndpoints, readUnhealthyEndpoints } from './queries.ts'
 import { readDeliveries, readDelivery } from './read-deliveries.ts'
@@ -307,7 +307,7 @@ describe('the endpoints that need attention', () => {
   })
 })
 
-const begin = (command = {}) => beginReplay(db, { ...CRM, from: at(0), ...command }, { partitions: PARTITIONS, now })
+const begin = (command = {}, by = db) => beginReplay(by, { ...CRM, from: at(0), ...command }, { partitions: PARTITIONS, now })
 async function begun(command = {}) {
   const answer = await begin(command)
   if (typeof answer === 'string') throw new Error(answer)
@@ -342,15 +342,51 @@ describe('a replay', () => {
     expect((await read()).crm.replays).toMatchObject([{ status: 'complete', deliveries: 3, pending: 0, failed: 0 }])
   })
 
-  it('is refused while ten others of the endpoint are not complete', async () => {
-    for (let nth = 0; nth < 10; nth += 1) await begun({ to: at(60) })
+  it('is refused while ten others of the endpoint are not complete, also if all are asked for at once', async () => {
+    const callers = openCommitDb({ url: database.url, schema: webhookDispatcher.schema, applicationName: 'callers' })
+    onTestFinished(() => callers.$disconnect())
+    const answers = await Promise.all(Array.from({ length: 15 }, () => begin({ to: at(60) }, callers)))
+    const refused = answers.filter((answer) => answer === 'too many replays').length
+    expect(refused).toBeGreaterThanOrEqual(5)
+    for (let nth = answers.length - refused; nth < 10; nth += 1) await begun({ to: at(60) })
     expect(await begin()).toBe('too many replays')
     expect(await begin({ endpointId: 'off' })).toHaveProperty('replayId')
     const [{ replayId, to } = { replayId: '' }] = (await read()).crm.replays
     expect(to).toBe(at(60))
-    for (const partition of [0, 1])
-      await givenPosition(partition, { replayId, beginOffset: 0, nextOffset: 9, endOffset: 9 })
+    await givenRead(replayId)
     expect(await begin()).toHaveProperty('replayId')
     expect((await read()).crm.replays).toHaveLength(10)
   })
+
+  it('is refused, although the latest ones are complete', async () => {
+    for (let nth = 0; nth < 9; nth += 1) await begun()
+    for (let nth = 1; nth <= 10; nth += 1) await givenRead(await begunAt(nth))
+    await begunAt(11)
+    expect(await begin()).toBe('too many replays')
+  })
+
+  it('lets the oldest complete ones be forgotten', async () => {
+    const running = await begunAt(0)
+    for (let nth = 1; nth <= 103; nth += 1) await givenRead(await begunAt(nth))
+    const replays = await db.$queryRaw<{ replayId: string }[]>(sql`
+      SELECT replay_id AS "replayId" FROM replays ORDER BY requested_at`)
+    expect(replays.map(({ replayId }) => replayId)[0]).toBe(running)
+    expect(replays).toHaveLength(101)
+    const places = sql`SELECT count(DISTINCT replay_id)::int AS replays FROM positions`
+    expect(await db.$queryRaw(places)).toEqual([{ replays: 100 }])
+  })
 })
+
+/** Begins a replay some seconds later. */
+async function begunAt(second: number): Promise<string> {
+  const later = new Date(now.getTime() + second * 1_000)
+  const answer = await beginReplay(db, { ...CRM, from: at(0) }, { partitions: PARTITIONS, now: later })
+  if (typeof answer === 'string') throw new Error(answer)
+  return answer.replayId
+}
+
+/** Lets a replay be complete. */
+async function givenRead(replayId: string): Promise<void> {
+  for (const partition of [0, 1])
+    await givenPosition(partition, { replayId, isLive: false, beginOffset: 0, nextOffset: 9, endOffset: 9 })
+}

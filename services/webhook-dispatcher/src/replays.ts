@@ -11,10 +11,11 @@ import {
 } from '@nextvisit/contracts'
 import { type Db, raw, sql, type Sql } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
-import { replays } from './tables.ts'
 
 /** Number of replays that an endpoint lists. */
 const LISTED_REPLAYS = 10
+/** Number of replays of an endpoint that are remembered, beside those that are not complete. */
+const KEPT_REPLAYS = 100
 /** In the text of the statement, so that Postgres uses the index of replays. */
 const NO_REPLAY = raw(`'${LIVE_STREAM}'::uuid`)
 
@@ -93,20 +94,52 @@ interface ReplayOptions {
   readonly now: Date
 }
 
-/** Asks for a replay. The partitions begin it soon. */
+/**
+ * Asks for a replay. The partitions begin it soon. Of calls at the same time, more may be refused than necessary. Complete replays before the
+ * latest ones are forgotten: ticks compare all of them with their positions.
+ */
 export async function beginReplay(
   db: Db,
   { organization, project, endpointId, from, to, events }: ReplayCommand,
   { partitions, now }: ReplayOptions,
 ): Promise<WebhookReplayBegun | typeof TOO_MANY_REPLAYS> {
-  const known = await readReplays(db, { organization, project }, { endpointIds: [endpointId], partitions })
-  const running = (known.get(endpointId) ?? []).filter(({ status }) => status === 'running')
-  if (running.length >= MAX_UNFINISHED_REPLAYS) return TOO_MANY_REPLAYS
   const replayId = randomUUID()
   const requestedAt = now.toISOString()
   const toAt = to !== undefined && Date.parse(to) < now.getTime() ? to : requestedAt
-  const row = { replayId, organization, project, endpointId, fromAt: from, toAt, requestedAt }
-  for (const statement of replays.insert([{ ...row, ...(events && { events: JSON.stringify(events) }) }]))
-    await db.$executeRaw(statement)
-  return { replayId }
+  const isOf = sql`(own.organization, own.project, own.endpoint_id) = (${organization}, ${project}, ${endpointId})`
+  const isComplete = completeIn(partitions)
+  const unfinished = sql`(SELECT count(*)::int FROM replays AS own WHERE ${isOf} AND NOT (${isComplete}))`
+  await db.$executeRaw(sql`
+    WITH old AS MATERIALIZED (
+      SELECT * FROM replays AS own WHERE ${isOf} ORDER BY requested_at DESC, replay_id OFFSET ${KEPT_REPLAYS - 1}
+    ), gone AS (
+      DELETE FROM replays USING old AS own WHERE replays.replay_id = own.replay_id AND ${isComplete}
+      RETURNING own.organization, own.project, own.endpoint_id, own.replay_id
+    )
+    DELETE FROM positions AS own USING gone
+    WHERE (own.organization, own.project, own.endpoint_id, own.replay_id)
+      = (gone.organization, gone.project, gone.endpoint_id, gone.replay_id)`)
+  const begun = await db.$executeRaw(sql`
+    INSERT INTO replays (replay_id, organization, project, endpoint_id, from_at, to_at, events, requested_at)
+    SELECT ${replayId}::uuid, ${organization}, ${project}, ${endpointId}, ${from}::timestamptz, ${toAt}::timestamptz,
+      ${events ? JSON.stringify(events) : null}::jsonb, ${requestedAt}::timestamptz
+    WHERE ${unfinished} < ${MAX_UNFINISHED_REPLAYS}::int`)
+  if (begun === 0) return TOO_MANY_REPLAYS
+  // Calls at the same time do not see each other before.
+  const taken = await db.$executeRaw(sql`
+    DELETE FROM replays WHERE replay_id = ${replayId}::uuid AND ${unfinished} > ${MAX_UNFINISHED_REPLAYS}::int`)
+  return taken === 0 ? { replayId } : TOO_MANY_REPLAYS
+}
+
+/** The condition that the replay `own` has read its part of the log, and has no pending delivery. */
+function completeIn(partitions: number): Sql {
+  return sql`(
+      SELECT count(*) FROM positions AS p
+      WHERE (p.organization, p.project, p.endpoint_id, p.replay_id)
+          = (own.organization, own.project, own.endpoint_id, own.replay_id)
+        AND p.next_offset >= p.end_offset
+    ) >= ${partitions}::int
+    AND NOT EXISTS (
+      SELECT FROM deliveries AS d
+      WHERE d.replay_id = own.replay_id AND d.replay_id <> ${NO_REPLAY} AND d.status = 'pending')`
 }
