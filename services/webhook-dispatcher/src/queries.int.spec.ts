@@ -307,7 +307,8 @@ describe('the endpoints that need attention', () => {
   })
 })
 
-const begin = (command = {}, by = db) => beginReplay(by, { ...CRM, from: at(0), ...command }, { partitions: PARTITIONS, now })
+const begin = (command = {}, by = db) =>
+  beginReplay(by, { ...CRM, from: at(0), ...command }, { partitions: PARTITIONS, now })
 async function begun(command = {}) {
   const answer = await begin(command)
   if (typeof answer === 'string') throw new Error(answer)

@@ -3,11 +3,14 @@ import { type Db, sql } from '@nextvisit/database'
 import { type Captured, deliveryIdOf, LIVE_STREAM, withCaptured } from '@nextvisit/domain'
 import { type CallClient, createCallClient, createInternalClient } from '@nextvisit/service-kit'
 import type { CompleteHeard } from '../listeners.ts'
-import type { PendingDelivery, Turn } from './due-turns.ts'
+import type { PendingDelivery as ReadDelivery, Turn } from './due-turns.ts'
 
 const ASK_WITHIN_MS = 3_000
 /** After this, the profile of a projector that is behind will do. */
 const STALE_AFTER_MS = 60_000
+
+/** A pending delivery with its body. */
+type PendingDelivery = ReadDelivery & { readonly body: string }
 
 type Asked<Value> = { readonly outcome: 'known'; readonly value: Value } | { readonly outcome: 'later' | 'gone' }
 

@@ -92,11 +92,16 @@ export async function readDueTurns(
     ) AS due`)
 }
 
+/** Larger bodies are in memory only while they are sent. */
+export const SMALL_BODY_BYTES = 16_384
+
 export interface PendingDelivery {
   readonly deliveryId: string
   readonly webhookId: string
   readonly type: WebhookType
-  readonly body: string
+  /** Absent: it has more than {@link SMALL_BODY_BYTES}, and is read when it is sent. */
+  readonly body: string | undefined
+  readonly bodyBytes: number
   /** Members that the body lacks. */
   readonly capture: readonly string[]
   /** Attempts since the delivery was created or retried. */
@@ -111,7 +116,8 @@ export async function readFirstDeliveries(
 ): Promise<readonly (PendingDelivery | undefined)[]> {
   if (turns.length === 0) return []
   const rows = await db.$queryRaw<(PendingDelivery & { readonly deliveryId: string | null })[]>(sql`
-    SELECT delivery_id AS "deliveryId", webhook_id AS "webhookId", type, body, capture, round, created_at AS "createdAt"
+    SELECT delivery_id AS "deliveryId", webhook_id AS "webhookId", type, capture, round, created_at AS "createdAt",
+      CASE WHEN octet_length(body) <= ${SMALL_BODY_BYTES} THEN body END AS body, octet_length(body) AS "bodyBytes"
     FROM unnest(
       ${turns.map(({ organization }) => organization)}::text[], ${turns.map(({ project }) => project)}::text[],
       ${turns.map(({ endpointId }) => endpointId)}::text[], ${turns.map(({ replayId }) => replayId)}::uuid[],
@@ -125,5 +131,13 @@ export async function readFirstDeliveries(
       ORDER BY source_offset LIMIT 1
     ) AS first ON TRUE
     ORDER BY nth`)
-  return rows.map((row) => (row.deliveryId === null ? undefined : row))
+  return rows.map((row) => (row.deliveryId === null ? undefined : { ...row, body: row.body ?? undefined }))
+}
+
+/** Reads the body of a delivery. undefined: it is deleted. */
+export async function readBody(db: Db, deliveryId: string): Promise<string | undefined> {
+  const [row] = await db.$queryRaw<{ readonly body: string }[]>(
+    sql`SELECT body FROM deliveries WHERE delivery_id = ${deliveryId}::uuid`,
+  )
+  return row?.body
 }

@@ -9,8 +9,14 @@ it('leaves out a partition until it has folded what was in the log when the proc
   const folded = new Map([[0, 4n]])
   let reads = 0
   const foldedOf = createFoldedPartitions({
-    readEnds: async () => (reads += 1) && new Map(end),
-    readFolded: async () => (reads += 1) && folded,
+    readEnds: async () => {
+      reads += 1
+      return new Map(end)
+    },
+    readFolded: async () => {
+      reads += 1
+      return folded
+    },
   })
   expect(await foldedOf([0, 1])).toEqual([1])
   end.set(0, 9n)

@@ -1,10 +1,18 @@
 import type { EndpointRef } from '@nextvisit/catalog'
 import { LIVE_STREAM } from '@nextvisit/domain'
-import type { EndpointHealth, PendingDelivery, Turn } from './due-turns.ts'
+import { type EndpointHealth, type PendingDelivery, SMALL_BODY_BYTES, type Turn } from './due-turns.ts'
 import type { Endpoint } from './endpoints.ts'
 
 /** Turns of an endpoint in memory: waiting, in flight, or with a result that is not saved. As a multiple of those in flight. */
 const CLAIMS_PER_REQUEST = 4
+
+/** Large bodies in flight to an endpoint, bytes. A single one may be larger. */
+const MAX_LARGE_BYTES = 4 * 1024 * 1024
+
+/** Returns the bytes that a claim takes in memory while it is sent; 0: its body is small, and in memory already. */
+export function largeBytesOf({ delivery: { bodyBytes } }: Claim): number {
+  return bodyBytes > SMALL_BODY_BYTES ? bodyBytes : 0
+}
 
 /** A turn that this process attempts. */
 export interface Claim {
@@ -41,8 +49,10 @@ export interface Lane {
   readonly claim: (turn: Turn) => void
   readonly add: (claim: Claim) => void
   readonly release: (turn: Turn) => void
-  /** Takes the next claim into flight, if there is room. */
-  readonly next: () => Claim | undefined
+  /** Large bodies in flight, bytes. */
+  largeBytes: number
+  /** Takes the next claim into flight, if there is room. `room`: bytes of a large body for which this process has room. */
+  readonly next: (room: number) => Claim | undefined
   readonly end: (claim: Claim) => void
   readonly isIdle: () => boolean
 }
@@ -56,6 +66,7 @@ export function createLane({ organization, project, endpointId }: EndpointRef): 
     isDisabled: false,
     failingSince: undefined,
     trustedFrom: 0,
+    largeBytes: 0,
     allow: (maxInFlight) => {
       live.maxInFlight = maxInFlight
       replays.maxInFlight = Math.max(1, Math.floor(maxInFlight / 2))
@@ -80,15 +91,20 @@ export function createLane({ organization, project, endpointId }: EndpointRef): 
     claim: (turn) => void queueOf(turn.replayId).claimed.add(keyOf(turn)),
     add: (claim) => void queueOf(claim.turn.replayId).waiting.push(claim),
     release: (turn) => void queueOf(turn.replayId).claimed.delete(keyOf(turn)),
-    next: () => {
+    next: (room) => {
       if (live.inFlight + replays.inFlight >= live.maxInFlight) return undefined
       const queue = live.waiting.length > 0 || replays.inFlight >= replays.maxInFlight ? live : replays
-      const claim = queue.waiting.shift()
-      if (claim) queue.inFlight += 1
+      const ownRoom = lane.largeBytes === 0 ? Infinity : MAX_LARGE_BYTES - lane.largeBytes
+      const at = queue.waiting.findIndex((claim) => largeBytesOf(claim) <= Math.min(ownRoom, room))
+      const [claim] = at < 0 ? [] : queue.waiting.splice(at, 1)
+      if (!claim) return undefined
+      queue.inFlight += 1
+      lane.largeBytes += largeBytesOf(claim)
       return claim
     },
-    end: ({ turn }) => {
-      queueOf(turn.replayId).inFlight -= 1
+    end: (claim) => {
+      queueOf(claim.turn.replayId).inFlight -= 1
+      lane.largeBytes -= largeBytesOf(claim)
     },
     isIdle: () => live.claimed.size + replays.claimed.size === 0,
   }

@@ -261,6 +261,25 @@ describe('endpoints', { timeout: 60_000 }, () => {
     await expect.poll(() => open, PATIENT).toBe(32)
   })
 
+  it('have few large bodies in flight, and small ones do not wait for the large ones of another', async () => {
+    let open = 0
+    const hanging = await startReceiver({ answer: () => (open += 1) })
+    const healthy = await startReceiver()
+    given.setWebhooks({ id: 'hanging', url: hanging.url }, { id: 'healthy', url: healthy.url })
+    const data = { traits: { notes: 'x'.repeat(400_000) } }
+    await given.givenDeliveries(Array.from({ length: 60 }, () => ({ endpointId: 'hanging', data })))
+    await given.startSender({ attemptWithinMs: 30_000 })
+    // 4 MiB hold ten of 400 KB.
+    await expect.poll(() => open, PATIENT).toBe(10)
+    await given.givenDeliveries(Array.from({ length: 100 }, () => ({ endpointId: 'healthy' })))
+    await expect.poll(() => healthy.received.length, PATIENT).toBe(100)
+    expect(open).toBe(10)
+    hanging.answerWith((_, response) => response.end())
+    await given.givenDeliveries([{ endpointId: 'healthy', data }])
+    await expect.poll(() => healthy.received.length, PATIENT).toBe(101)
+    expect(healthy.received.at(-1)?.body).toContain(data.traits.notes)
+  })
+
   it('share the requests in flight between processes, by their partitions', async () => {
     let open = 0
     const { url } = await startReceiver({ answer: () => (open += 1) })

@@ -5,13 +5,15 @@ import type { Capture } from './capture.ts'
 import {
   type ActiveEndpoint,
   readActiveEndpoints,
+  readBody,
   readDueTurns,
   readFirstDeliveries,
+  SMALL_BODY_BYTES,
   TEST_DUE_AT,
 } from './due-turns.ts'
 import { type Endpoints, endpointName } from './endpoints.ts'
 import { createOutageLog, type Logger } from '@nextvisit/service-kit'
-import { type Claim, createLane, type Lane } from './lane.ts'
+import { type Claim, createLane, type Lane, largeBytesOf } from './lane.ts'
 import { createResultWriter } from './result-writer.ts'
 import { DISABLED_AFTER_MS, endFailures, type TurnResult } from './save-results.ts'
 import { type AttemptResult, sendRequest } from './send-request.ts'
@@ -22,6 +24,8 @@ const MAX_IN_FLIGHT = 32
 /** The same of an endpoint whose attempts have all failed for some time: each may hold a connection until its deadline. */
 const MAX_IN_FLIGHT_FAILING = 4
 const FEWER_AFTER_MS = 60_000
+/** Large bodies in flight to all endpoints, bytes. */
+const MAX_LARGE_BYTES = 32 * 1024 * 1024
 const IDLE_MS = 200
 /** A turn whose body cannot be completed now is tried again after this. */
 const CAPTURE_AGAIN_AFTER_MS = 3_000
@@ -83,6 +87,8 @@ export function createSender(parts: SenderParts) {
   const writer = createResultWriter({ db, lanes, logger, now, onWritten: () => wake() })
   let [wake, running] = [(): void => {}, Promise.resolve()]
   let partitions: number | undefined
+  /** Large bodies in flight, bytes. */
+  let largeBytes = 0
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -165,18 +171,31 @@ export function createSender(parts: SenderParts) {
   }
 
   function pump(lane: Lane): void {
-    for (let claim = lane.next(); claim; claim = lane.next()) {
-      const attempt = attemptOnce(lane, claim).catch((err: unknown) => {
-        stuck.begin({ err, endpoint: endpointName(lane.ref) })
-        writer.add({ turn: claim.turn, nextAt: later(CAPTURE_AGAIN_AFTER_MS) })
-      })
-      const ended = attempt.finally(() => {
-        inFlight.delete(ended)
-        lane.end(claim)
-        if (!stopping.signal.aborted) pump(lane)
-      })
-      inFlight.add(ended)
-    }
+    for (let claim = lane.next(roomForLarge()); claim; claim = lane.next(roomForLarge())) begin(lane, claim)
+  }
+
+  /** Bytes of a large body for which there is room. A single one may be larger. */
+  function roomForLarge(): number {
+    return largeBytes === 0 ? Infinity : MAX_LARGE_BYTES - largeBytes
+  }
+
+  function begin(lane: Lane, claim: Claim): void {
+    const bytes = largeBytesOf(claim)
+    largeBytes += bytes
+    const attempt = attemptOnce(lane, claim).catch((err: unknown) => {
+      stuck.begin({ err, endpoint: endpointName(lane.ref) })
+      writer.add({ turn: claim.turn, nextAt: later(CAPTURE_AGAIN_AFTER_MS) })
+    })
+    const ended = attempt.finally(() => {
+      inFlight.delete(ended)
+      lane.end(claim)
+      largeBytes -= bytes
+      if (stopping.signal.aborted) return
+      pump(lane)
+      // Large bodies of other endpoints may have waited for the room.
+      if (bytes > 0) for (const other of lanes.values()) pump(other)
+    })
+    inFlight.add(ended)
   }
 
   /** Makes one attempt with the endpoint as it is now. A claim that is old, or no longer ours, is given back. */
@@ -185,14 +204,19 @@ export function createSender(parts: SenderParts) {
     const isTest = delivery.type === 'webhook.test'
     const isStale = performance.now() - claimedMs > CLAIM_MS
     if (!endpoint || isStale || !owns(turn.partition) || (lane.isDisabled && !isTest)) return release(lane, turn)
+    const stored = delivery.body ?? (await readBody(db, delivery.deliveryId))
+    if (stored === undefined) return release(lane, turn)
+    const streams = { addedAt: endpoint.webhook.addedAt, replayIds: lane.replayIds }
     const completed =
       delivery.capture.length > 0
-        ? await capture.complete(turn, delivery, { addedAt: endpoint.webhook.addedAt, replayIds: lane.replayIds })
-        : ({ outcome: 'captured', body: delivery.body } as const)
+        ? await capture.complete(turn, { ...delivery, body: stored }, streams)
+        : ({ outcome: 'captured', body: stored } as const)
     if (completed.outcome === 'changed') return release(lane, turn)
     if (completed.outcome === 'gone') return writer.add({ turn, gone: delivery.deliveryId })
     if (completed.outcome !== 'captured') return writer.add({ turn, nextAt: later(CAPTURE_AGAIN_AFTER_MS) })
     const { body } = completed
+    // A body that has become large waits until there is room for it.
+    if (body !== stored && Buffer.byteLength(body) > SMALL_BODY_BYTES) return release(lane, turn)
     const at = now()
     const result = await sendRequest({
       url: endpoint.url,
