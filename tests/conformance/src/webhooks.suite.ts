@@ -62,7 +62,7 @@ export function describeWebhooks(stackOf: () => ThrowAwayStack): void {
   const { post, get } = createStackCaller(stackOf, () => keyNamed('HOOKS_ADMIN_P'))
   const receivers = new Map<EndpointId, WebhookReceiver>()
   const receiver = (id: EndpointId) => receivers.get(id) as WebhookReceiver
-  const users = Array.from({ length: 8 }, (_, index) => `buyer-${index}`)
+  const users = Array.from({ length: 6 }, (_, index) => `buyer-${index}`)
   const userIds = new Map<string, string>()
   let folder: string
 

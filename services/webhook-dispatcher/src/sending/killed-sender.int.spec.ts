@@ -11,7 +11,7 @@ import { webhookDispatcher } from '../consumer.ts'
 
 const given = givenSenders()
 const PATIENT = { timeout: 60_000, interval: 100 }
-const [USERS, DELIVERIES_EACH, KILLS] = [80, 10, 5]
+const [USERS, DELIVERIES_EACH, KILLS] = [40, 10, 5]
 /** Requests of an endpoint that are in flight, or whose results are not saved. */
 const CLAIMED = 4 * 32
 
