@@ -124,10 +124,13 @@ export function describeAudit(campaignOf: () => CampaignContext): void {
     })
 
     it('has the same findings in several passes', async () => {
-      const auditInPasses = () => nextvisit('audit', '--at-rest', '--json', '--users-a-pass', '10')
       // The eraser reads its own records after an erasure has ended.
-      const isAtRest = ({ stdout }: { readonly stdout: string }) => !stdout.includes('checkpoints: behind')
-      const { exitCode, stdout } = await eventually(auditInPasses, isAtRest, 30_000, 1_000)
+      const { exitCode, stdout } = await eventually(
+        () => nextvisit('audit', '--at-rest', '--json', '--users-a-pass', '10'),
+        (ended) => !ended.stdout.includes('checkpoints: behind'),
+        30_000,
+        1_000,
+      )
       expect(JSON.parse(stdout)).toMatchObject({ passes: 8, findings: [] })
       expect(exitCode).toBe(0)
     })
