@@ -4,6 +4,7 @@ import type { Webhook, WebhookPayload } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
 import { TEST_DUE_AT } from './sending/due-turns.ts'
+import { isOfEndpoint } from './tables.ts'
 
 /** Its owner sends tests. Each topic has it. */
 const PARTITION_OF_TESTS = 0
@@ -37,20 +38,19 @@ export async function testEndpoint(db: Db, endpoint: EndpointRef, now: Date): Pr
 /** Enables an endpoint that a 410 or five days of failures have disabled. Its deliveries are due at once. `partitions`: their number. */
 export async function enableEndpoint(
   db: Db,
-  { organization, project, endpointId, addedAt }: EndpointRef & Pick<Webhook, 'addedAt'>,
+  endpoint: EndpointRef & Pick<Webhook, 'addedAt'>,
   { now, partitions }: { readonly now: Date; readonly partitions: number },
 ): Promise<void> {
   const enabled = await db.$executeRaw(sql`
     UPDATE endpoints SET disabled_at = NULL, because = NULL, failing_since = NULL
-    WHERE (organization, project, endpoint_id) = (${organization}, ${project}, ${endpointId})
-      AND added_at = ${addedAt}::timestamptz AND disabled_at IS NOT NULL`)
+    WHERE ${isOfEndpoint(endpoint)} AND added_at = ${endpoint.addedAt}::timestamptz AND disabled_at IS NOT NULL`)
   const numbers = Array.from({ length: partitions }, (_, partition) => partition)
   for (let moved = enabled === 0 ? 0 : TURNS_AT_ONCE; moved === TURNS_AT_ONCE; ) {
     moved = await db.$executeRaw(sql`
       WITH late AS MATERIALIZED (
         SELECT organization, project, user_id, endpoint_id, replay_id FROM turns
         WHERE partition = ANY(${numbers}::int[]) AND next_at > ${now}::timestamptz
-          AND (organization, project, endpoint_id) = (${organization}, ${project}, ${endpointId})
+          AND ${isOfEndpoint(endpoint)}
         LIMIT ${TURNS_AT_ONCE} FOR UPDATE SKIP LOCKED
       )
       UPDATE turns SET next_at = ${now}::timestamptz FROM late

@@ -7,7 +7,7 @@ export interface Endpoint extends EndpointRef {
   readonly webhook: Webhook
 }
 
-/** Returns the key of an endpoint in a `Map`. Ids contain no `/`. */
+/** Returns the key of an endpoint in a `Map`, and its name in logs: `acme/shop/crm`. Ids contain no `/`. */
 export function endpointKeyOf(endpoint: EndpointRef): string {
   return `${projectKeyOf(endpoint)}/${endpoint.endpointId}`
 }
@@ -21,14 +21,14 @@ export function webhookOf(
 }
 
 /** Returns every endpoint of the catalog. */
-export function endpointsOf(catalog: CatalogView): readonly Endpoint[] {
+export function endpointsOf(catalog: Pick<CatalogView, 'projects'>): readonly Endpoint[] {
   return Array.from(catalog.projects()).flatMap(({ organization, config }) =>
     config.webhooks.map((webhook) => ({ organization, project: config.id, endpointId: webhook.id, webhook })),
   )
 }
 
 /** Returns true if a project of the catalog has an endpoint. */
-export function hasEndpoints(catalog: CatalogView): boolean {
+export function hasEndpoints(catalog: Pick<CatalogView, 'projects'>): boolean {
   for (const { config } of catalog.projects()) if (config.webhooks.length > 0) return true
   return false
 }

@@ -1,5 +1,6 @@
 import { type ErasedUser, erasedSource, eraseRows } from '@nextvisit/consumer'
 import { type Sql, sql } from '@nextvisit/database'
+import { TURN_KEY } from './tables.ts'
 
 /** Returns a statement that locks the turns of erased users. */
 export function lockTurns(erased: readonly ErasedUser[]): Sql[] {
@@ -7,7 +8,7 @@ export function lockTurns(erased: readonly ErasedUser[]): Sql[] {
   return [
     sql`
     SELECT FROM turns AS own JOIN ${erasedSource(erased)} USING (organization, project, user_id)
-    ORDER BY organization, project, user_id, endpoint_id, replay_id FOR UPDATE OF own`,
+    ORDER BY ${TURN_KEY} FOR UPDATE OF own`,
   ]
 }
 

@@ -11,6 +11,7 @@ import {
 } from '@nextvisit/contracts'
 import { type Db, sql, type Sql } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
+import { isOfEndpoint } from './tables.ts'
 
 /** Number of attempts that a delivery lists: those of several retries. */
 const LISTED_ATTEMPTS = 100
@@ -51,7 +52,6 @@ export async function readDeliveries(db: Db, query: DeliveriesQuery): Promise<Om
       : sql`TRUE`
   const newest = (where: Sql) => sql`
     SELECT * FROM deliveries WHERE ${where} AND ${isAfter} ORDER BY created_at DESC, delivery_id DESC LIMIT ${limit + 1}`
-  const ofEndpoint = sql`(organization, project, endpoint_id) = (${organization}, ${project}, ${endpointId})`
   const statuses = status ? [status] : DeliveryStatus.options
   const ofUser = () =>
     newest(sql`(organization, project, user_id) = (${organization}, ${project}, ${userId}::uuid)
@@ -59,7 +59,7 @@ export async function readDeliveries(db: Db, query: DeliveriesQuery): Promise<Om
   // The index of an endpoint has its deliveries by status.
   const ofStatuses = () =>
     newest(sql`delivery_id IN (SELECT delivery_id FROM unnest(${statuses}::text[]) AS asked (status), LATERAL (
-      ${newest(sql`${ofEndpoint} AND deliveries.status = asked.status`)}
+      ${newest(sql`${isOfEndpoint(query)} AND deliveries.status = asked.status`)}
     ) AS own)`)
   const rows = await readRows(db, userId === undefined ? ofStatuses() : ofUser())
   const page = rows.slice(0, limit)
@@ -134,11 +134,10 @@ function attemptOf({ at, durationMs, outcome, httpStatus, error, response }: Att
 
 /** Reads a delivery of an endpoint, with what was sent and the attempts. undefined: the endpoint has no such delivery. */
 export async function readDelivery(db: Db, query: DeliveryQuery): Promise<WebhookDeliveryDetail | undefined> {
-  const { organization, project, endpointId, deliveryId } = query
+  const { deliveryId } = query
   const [row] = await readRows(
     db,
-    sql`SELECT * FROM deliveries WHERE delivery_id = ${deliveryId}::uuid
-      AND (organization, project, endpoint_id) = (${organization}, ${project}, ${endpointId})`,
+    sql`SELECT * FROM deliveries WHERE delivery_id = ${deliveryId}::uuid AND ${isOfEndpoint(query)}`,
   )
   if (!row) return undefined
   const [sent] = await db.$queryRaw<{ readonly body: string }[]>(

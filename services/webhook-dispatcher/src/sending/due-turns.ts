@@ -1,6 +1,7 @@
 import type { EndpointRef } from '@nextvisit/catalog'
 import type { WebhookType } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
+import { turns as turnsTable } from '../tables.ts'
 
 /** A user with a pending delivery to an endpoint. */
 export interface Turn extends EndpointRef {
@@ -118,11 +119,7 @@ export async function readFirstDeliveries(
   const rows = await db.$queryRaw<(PendingDelivery & { readonly deliveryId: string | null })[]>(sql`
     SELECT delivery_id AS "deliveryId", webhook_id AS "webhookId", type, capture, round, created_at AS "createdAt",
       CASE WHEN octet_length(body) <= ${SMALL_BODY_BYTES} THEN body END AS body, octet_length(body) AS "bodyBytes"
-    FROM unnest(
-      ${turns.map(({ organization }) => organization)}::text[], ${turns.map(({ project }) => project)}::text[],
-      ${turns.map(({ endpointId }) => endpointId)}::text[], ${turns.map(({ replayId }) => replayId)}::uuid[],
-      ${turns.map(({ userId }) => userId)}::uuid[]
-    ) WITH ORDINALITY AS asked (organization, project, endpoint_id, replay_id, user_id, nth)
+    FROM ${turnsTable.source('asked', turns)}
     LEFT JOIN LATERAL (
       SELECT * FROM deliveries AS own
       WHERE (own.organization, own.project, own.endpoint_id, own.replay_id, own.user_id)
@@ -130,7 +127,7 @@ export async function readFirstDeliveries(
         AND own.status = 'pending'
       ORDER BY source_offset LIMIT 1
     ) AS first ON TRUE
-    ORDER BY nth`)
+    ORDER BY asked.position`)
   return rows.map((row) => (row.deliveryId === null ? undefined : { ...row, body: row.body ?? undefined }))
 }
 

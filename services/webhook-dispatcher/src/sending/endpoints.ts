@@ -3,6 +3,7 @@ import { type CatalogView, decryptWebhookSecret, type EndpointRef } from '@nextv
 import type { Webhook } from '@nextvisit/contracts'
 import type { KeyRing } from '@nextvisit/sealing'
 import type { Logger } from '@nextvisit/service-kit'
+import { endpointKeyOf, endpointsOf, hasEndpoints, webhookOf } from '../endpoints.ts'
 import type { Connector } from './connector.ts'
 import { createEndpointAgent } from './send-request.ts'
 import type { SigningSecrets } from './signature.ts'
@@ -24,11 +25,6 @@ interface EndpointsParts {
 
 export type Endpoints = ReturnType<typeof createEndpoints>
 
-/** Returns `acme/shop/crm`. */
-export function endpointName({ organization, project, endpointId }: EndpointRef): string {
-  return `${organization}/${project}/${endpointId}`
-}
-
 /** Creates the endpoints of the catalog, with their open connections. */
 export function createEndpoints({ catalog, keyRing, connector, logger }: EndpointsParts) {
   /** Each revision of an endpoint is decrypted once. undefined: this process cannot. */
@@ -40,13 +36,9 @@ export function createEndpoints({ catalog, keyRing, connector, logger }: Endpoin
     closeUnused()
   })
 
-  function webhookOf({ organization, project, endpointId }: EndpointRef): Webhook | undefined {
-    return catalog.project(organization, project)?.config.webhooks.find(({ id }) => id === endpointId)
-  }
-
   /** Returns an endpoint; undefined: the catalog has none, or this process cannot send to it. */
   function find(ref: EndpointRef): Endpoint | undefined {
-    const webhook = webhookOf(ref)
+    const webhook = webhookOf(catalog, ref)
     const url = URL.parse(webhook?.url ?? '')
     if (!webhook || !url || !/^https?:$/.test(url.protocol)) return undefined
     const { organization, project, endpointId } = ref
@@ -65,7 +57,7 @@ export function createEndpoints({ catalog, keyRing, connector, logger }: Endpoin
     const current = decryptWebhookSecret(secret, keyRing, ref)
     if (current.outcome !== 'decrypted') {
       const keyId = current.outcome === 'missing-key' ? current.keyId : undefined
-      logger.error({ endpoint: endpointName(ref), keyId }, SECRET_UNREADABLE[current.outcome])
+      logger.error({ endpoint: endpointKeyOf(ref), keyId }, SECRET_UNREADABLE[current.outcome])
       return undefined
     }
     // A rotation goes on without a previous secret that cannot be read.
@@ -81,7 +73,7 @@ export function createEndpoints({ catalog, keyRing, connector, logger }: Endpoin
 
   /** Returns the connections of an endpoint. Endpoints share none, so none waits for another. */
   function agentOf(endpoint: Endpoint): http.Agent {
-    const name = `${endpointName(endpoint)} ${endpoint.url.protocol}`
+    const name = `${endpointKeyOf(endpoint)} ${endpoint.url.protocol}`
     const agent = agents.get(name) ?? createEndpointAgent(endpoint.url.protocol, connector)
     agents.set(name, agent)
     return agent
@@ -89,11 +81,7 @@ export function createEndpoints({ catalog, keyRing, connector, logger }: Endpoin
 
   /** Closes the idle connections of endpoints that are removed. Those in use end with their request. */
   function closeUnused(): void {
-    const used = new Set(
-      [...catalog.projects()].flatMap(({ organization, project, config }) =>
-        config.webhooks.map(({ id }) => endpointName({ organization, project, endpointId: id })),
-      ),
-    )
+    const used = new Set(endpointsOf(catalog).map(endpointKeyOf))
     for (const [name, agent] of agents) {
       if (used.has(name.split(' ')[0] ?? '')) continue
       agents.delete(name)
@@ -104,7 +92,7 @@ export function createEndpoints({ catalog, keyRing, connector, logger }: Endpoin
   return {
     /** Returns true if any project has a webhook. */
     hasSome: (): boolean => {
-      hasSome ??= [...catalog.projects()].some(({ config }) => config.webhooks.length > 0)
+      hasSome ??= hasEndpoints(catalog)
       return hasSome
     },
     find,

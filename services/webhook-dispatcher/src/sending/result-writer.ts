@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommitDb } from '@nextvisit/database'
 import { createOutageLog, type Logger } from '@nextvisit/service-kit'
-import { endpointName } from './endpoints.ts'
+import { endpointKeyOf } from '../endpoints.ts'
 import type { Lane } from './lane.ts'
 import { type HealthChange, saveResults, type TurnResult } from './save-results.ts'
 
@@ -61,10 +61,10 @@ export function createResultWriter({ db, lanes, logger, now, onWritten }: Result
 
   function settle(batch: readonly AddedResult[]): void {
     for (const { turn, health, attempt } of batch) {
-      const lane = lanes.get(endpointName(turn))
+      const lane = lanes.get(endpointKeyOf(turn))
       if (!lane) continue
       lane.release(turn)
-      // What this process has disabled is in Postgres now.
+      // Postgres now has the endpoint as disabled, as this process has.
       if (
         lane.trustedFrom === Number.POSITIVE_INFINITY &&
         health &&
@@ -73,7 +73,7 @@ export function createResultWriter({ db, lanes, logger, now, onWritten }: Result
       ) {
         lane.trustedFrom = reads + 1
         logger.warn(
-          { endpoint: endpointName(turn), isGone: health.isGone },
+          { endpoint: endpointKeyOf(turn), isGone: health.isGone },
           'An endpoint of webhooks is disabled; enable it once it works',
         )
       }
@@ -103,7 +103,7 @@ export function createResultWriter({ db, lanes, logger, now, onWritten }: Result
 function healthOf(batch: readonly AddedResult[]): readonly HealthChange[] {
   const byEndpoint = Map.groupBy(
     batch.filter(({ health, attempt }) => health && attempt),
-    ({ turn, health }) => `${endpointName(turn)} ${health?.addedAt}`,
+    ({ turn, health }) => `${endpointKeyOf(turn)} ${health?.addedAt}`,
   )
   return [...byEndpoint.values()].flatMap((own) => {
     const [first] = own

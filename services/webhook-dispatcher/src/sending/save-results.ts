@@ -1,5 +1,6 @@
 import type { EndpointRef } from '@nextvisit/catalog'
 import { type Sql, sql } from '@nextvisit/database'
+import { endpoints, TURN_KEY, turns as turnsTable } from '../tables.ts'
 import type { Turn } from './due-turns.ts'
 import type { AttemptResult } from './send-request.ts'
 
@@ -53,7 +54,7 @@ export function saveResults(
   const turns = results.map(({ turn }) => turn)
   const attempts = results.flatMap(({ attempt }) => attempt ?? [])
   const gone = results.flatMap((result) => result.gone ?? [])
-  const moved = results.filter(({ nextAt }) => nextAt !== undefined)
+  const moved = results.flatMap(({ turn, nextAt }) => (nextAt ? { ...turn, nextAt: nextAt.toISOString() } : []))
   return [
     lockTurns(turns),
     lockDeliveries([...attempts.map(({ deliveryId }) => deliveryId), ...gone]),
@@ -65,25 +66,14 @@ export function saveResults(
           WHERE delivery_id = ANY(${gone}::uuid[]) AND status = 'pending'`,
         ]
       : []),
-    ...(moved.length > 0 ? [moveTurns(moved)] : []),
+    ...turnsTable.update(moved, ['nextAt']),
     endTurns(turns),
     ...(health.length > 0 ? [lockEndpoints(health), changeHealth(health, now)] : []),
   ]
 }
 
-function asTurns(turns: readonly Turn[]): Sql {
-  return sql`unnest(
-    ${turns.map(({ organization }) => organization)}::text[], ${turns.map(({ project }) => project)}::text[],
-    ${turns.map(({ endpointId }) => endpointId)}::text[], ${turns.map(({ replayId }) => replayId)}::uuid[],
-    ${turns.map(({ userId }) => userId)}::uuid[]
-  ) AS asked (organization, project, endpoint_id, replay_id, user_id)`
-}
-
-/** In the order of the primary key, in which all transactions lock turns. */
-const KEY = sql`organization, project, user_id, endpoint_id, replay_id`
-
 function lockTurns(turns: readonly Turn[]): Sql {
-  return sql`SELECT 1 FROM turns JOIN ${asTurns(turns)} USING (${KEY}) ORDER BY ${KEY} FOR UPDATE OF turns`
+  return sql`SELECT 1 FROM turns JOIN ${turnsTable.source('asked', turns)} USING (${TURN_KEY}) ORDER BY ${TURN_KEY} FOR UPDATE OF turns`
 }
 
 function lockDeliveries(ids: readonly string[]): Sql {
@@ -117,23 +107,10 @@ function endDeliveries(attempts: readonly FinishedAttempt[], now: Date): Sql {
     WHERE own.delivery_id = done.delivery_id AND own.status = 'pending'`
 }
 
-function moveTurns(moved: readonly TurnResult[]): Sql {
-  const turns = moved.map(({ turn }) => turn)
-  return sql`
-    UPDATE turns SET next_at = asked.next_at
-    FROM unnest(
-      ${turns.map(({ organization }) => organization)}::text[], ${turns.map(({ project }) => project)}::text[],
-      ${turns.map(({ endpointId }) => endpointId)}::text[], ${turns.map(({ replayId }) => replayId)}::uuid[],
-      ${turns.map(({ userId }) => userId)}::uuid[], ${moved.map(({ nextAt }) => nextAt ?? null)}::timestamptz[]
-    ) AS asked (organization, project, endpoint_id, replay_id, user_id, next_at)
-    WHERE (turns.organization, turns.project, turns.endpoint_id, turns.replay_id, turns.user_id)
-      = (asked.organization, asked.project, asked.endpoint_id, asked.replay_id, asked.user_id)`
-}
-
 /** Deletes turns without a pending delivery. The lock of the turn makes a fold wait, or its delivery visible. */
 function endTurns(turns: readonly Turn[]): Sql {
   return sql`
-    DELETE FROM turns USING ${asTurns(turns)}
+    DELETE FROM turns USING ${turnsTable.source('asked', turns)}
     WHERE (turns.organization, turns.project, turns.endpoint_id, turns.replay_id, turns.user_id)
         = (asked.organization, asked.project, asked.endpoint_id, asked.replay_id, asked.user_id)
       AND NOT EXISTS (
@@ -146,22 +123,15 @@ function endTurns(turns: readonly Turn[]): Sql {
 
 function lockEndpoints(changes: readonly EndpointRef[]): Sql {
   return sql`
-    SELECT 1 FROM endpoints JOIN ${asEndpoints(changes)} USING (organization, project, endpoint_id)
+    SELECT 1 FROM endpoints JOIN ${endpoints.source('asked', changes)} USING (organization, project, endpoint_id)
     ORDER BY organization, project, endpoint_id FOR UPDATE OF endpoints`
-}
-
-function asEndpoints(refs: readonly EndpointRef[]): Sql {
-  return sql`unnest(
-    ${refs.map(({ organization }) => organization)}::text[], ${refs.map(({ project }) => project)}::text[],
-    ${refs.map(({ endpointId }) => endpointId)}::text[]
-  ) AS asked (organization, project, endpoint_id)`
 }
 
 /** Returns a statement after which the next failure of these endpoints is the first one. */
 export function endFailures(refs: readonly EndpointRef[]): Sql {
   return sql`
     WITH locked AS MATERIALIZED (
-      SELECT organization, project, endpoint_id FROM endpoints JOIN ${asEndpoints(refs)} USING (organization, project, endpoint_id)
+      SELECT organization, project, endpoint_id FROM endpoints JOIN ${endpoints.source('asked', refs)} USING (organization, project, endpoint_id)
       ORDER BY organization, project, endpoint_id FOR UPDATE OF endpoints
     )
     UPDATE endpoints SET failing_since = NULL FROM locked

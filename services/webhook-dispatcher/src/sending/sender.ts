@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommitDb } from '@nextvisit/database'
 import { retryDelayMs } from '@nextvisit/domain'
+import { createOutageLog, type Logger } from '@nextvisit/service-kit'
+import { endpointKeyOf } from '../endpoints.ts'
 import type { Capture } from './capture.ts'
 import {
   type ActiveEndpoint,
@@ -11,8 +13,7 @@ import {
   SMALL_BODY_BYTES,
   TEST_DUE_AT,
 } from './due-turns.ts'
-import { type Endpoints, endpointName } from './endpoints.ts'
-import { createOutageLog, type Logger } from '@nextvisit/service-kit'
+import type { Endpoints } from './endpoints.ts'
 import { type Claim, createLane, type Lane, largeBytesOf } from './lane.ts'
 import { createResultWriter } from './result-writer.ts'
 import { DISABLED_AFTER_MS, endFailures, type TurnResult } from './save-results.ts'
@@ -153,7 +154,7 @@ export function createSender(parts: SenderParts) {
   }
 
   function laneOf(ref: Pick<ActiveEndpoint, 'organization' | 'project' | 'endpointId'>): Lane {
-    const name = endpointName(ref)
+    const name = endpointKeyOf(ref)
     const lane = lanes.get(name) ?? createLane(ref)
     lanes.set(name, lane)
     return lane
@@ -166,7 +167,7 @@ export function createSender(parts: SenderParts) {
   }
 
   function forgetIdleLanes(active: readonly ActiveEndpoint[]): void {
-    const names = new Set(active.map(endpointName))
+    const names = new Set(active.map(endpointKeyOf))
     for (const [name, lane] of lanes) if (lane.isIdle() && !names.has(name)) lanes.delete(name)
   }
 
@@ -183,7 +184,7 @@ export function createSender(parts: SenderParts) {
     const bytes = largeBytesOf(claim)
     largeBytes += bytes
     const attempt = attemptOnce(lane, claim).catch((err: unknown) => {
-      stuck.begin({ err, endpoint: endpointName(lane.ref) })
+      stuck.begin({ err, endpoint: endpointKeyOf(lane.ref) })
       writer.add({ turn: claim.turn, nextAt: later(CAPTURE_AGAIN_AFTER_MS) })
     })
     const ended = attempt.finally(() => {

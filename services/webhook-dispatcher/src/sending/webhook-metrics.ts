@@ -5,6 +5,8 @@ import { type Db, sql } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
 import { Counter } from '@nextvisit/service-kit'
 import { Gauge } from 'prom-client'
+import { endpointsOf } from '../endpoints.ts'
+import { endpoints } from '../tables.ts'
 
 /** Bounds the samples of a scrape. */
 const MAX_ENDPOINTS = 1_000
@@ -61,10 +63,9 @@ export function createWebhookMetrics({ db, metrics, now, catalog, inFlight }: We
 }
 
 function refsOf(catalog: Pick<CatalogView, 'projects'>): readonly EndpointRef[] {
-  const refs = [...catalog.projects()].flatMap(({ organization, project, config }) =>
-    config.webhooks.filter(({ enabled }) => enabled).map(({ id }) => ({ organization, project, endpointId: id })),
-  )
-  return refs.slice(0, MAX_ENDPOINTS)
+  return endpointsOf(catalog)
+    .filter(({ webhook }) => webhook.enabled)
+    .slice(0, MAX_ENDPOINTS)
 }
 
 /** Reads one row of each endpoint, however many deliveries are pending. */
@@ -72,10 +73,7 @@ async function readEndpointGauges(db: Db, refs: readonly EndpointRef[], now: Dat
   if (refs.length === 0) return { oldest: [], disabled: 0 }
   const rows = await db.$queryRaw<(EndpointRef & { oldestAt: Date | null; isDisabled: boolean })[]>(sql`
     SELECT organization, project, endpoint_id AS "endpointId", disabled_at IS NOT NULL AS "isDisabled", oldest.at AS "oldestAt"
-    FROM unnest(
-      ${refs.map(({ organization }) => organization)}::text[], ${refs.map(({ project }) => project)}::text[],
-      ${refs.map(({ endpointId }) => endpointId)}::text[]
-    ) AS asked (organization, project, endpoint_id)
+    FROM ${endpoints.source('asked', refs)}
     LEFT JOIN endpoints USING (organization, project, endpoint_id)
     LEFT JOIN LATERAL (
       SELECT CASE WHEN replay_id = ${LIVE_STREAM}::uuid THEN at ELSE created_at END AS at FROM deliveries AS own

@@ -1,7 +1,7 @@
-import type { CatalogView, EndpointRef } from '@nextvisit/catalog'
+import type { CatalogView } from '@nextvisit/catalog'
 import { type Db, type Sql, sql } from '@nextvisit/database'
 import { doubtfulOrganizations, webhookOf } from '../endpoints.ts'
-import { endpoints } from '../tables.ts'
+import { endpoints, isOfEndpoint, turns } from '../tables.ts'
 import type { Removed } from './plan-tick.ts'
 
 /** Maximum number of deliveries that a tick deletes for each reason. The next tick deletes more. */
@@ -20,17 +20,11 @@ export async function removeEndpoints(db: Db, partition: number, removed: readon
   let left = MAX_DELETED_A_TICK
   for (const endpoint of removed) {
     if (left <= 0) break
-    const { organization, project, endpointId } = endpoint
     const found = await db.$queryRaw<{ id: string }[]>(sql`
       SELECT delivery_id AS id FROM deliveries
-      WHERE ${isOf(endpoint)} AND partition = ${partition} LIMIT ${left}`)
+      WHERE ${isOfEndpoint(endpoint)} AND partition = ${partition} LIMIT ${left}`)
     statements.push(
-      sql`
-      DELETE FROM turns WHERE (organization, project, user_id, endpoint_id, replay_id) IN (
-        SELECT organization, project, user_id, endpoint_id, replay_id FROM turns
-        WHERE partition = ${partition} AND organization = ${organization} AND project = ${project}
-          AND endpoint_id = ${endpointId}
-        ORDER BY organization, project, user_id, endpoint_id, replay_id FOR UPDATE)`,
+      turns.deleteWhere(sql`${isOfEndpoint(endpoint)} AND partition = ${partition}`),
       ...deleteDeliveries(
         found.map(({ id }) => id),
         sql`true`,
@@ -47,19 +41,15 @@ function forgetEndpoint(endpoint: Removed, partition: number): Sql[] {
   const { addedAgainAt } = endpoint
   if (addedAgainAt !== undefined)
     return [
-      sql`DELETE FROM positions WHERE ${isOf(endpoint)} AND partition = ${partition} AND added_at < ${addedAgainAt}::timestamptz`,
-      sql`DELETE FROM replays WHERE ${isOf(endpoint)} AND requested_at < ${addedAgainAt}::timestamptz`,
+      sql`DELETE FROM positions WHERE ${isOfEndpoint(endpoint)} AND partition = ${partition} AND added_at < ${addedAgainAt}::timestamptz`,
+      sql`DELETE FROM replays WHERE ${isOfEndpoint(endpoint)} AND requested_at < ${addedAgainAt}::timestamptz`,
     ]
-  const isLast = sql`NOT EXISTS (SELECT FROM positions WHERE ${isOf(endpoint)})`
+  const isLast = sql`NOT EXISTS (SELECT FROM positions WHERE ${isOfEndpoint(endpoint)})`
   return [
-    sql`DELETE FROM positions WHERE ${isOf(endpoint)} AND partition = ${partition}`,
-    sql`DELETE FROM replays WHERE ${isOf(endpoint)} AND ${isLast}`,
-    sql`DELETE FROM endpoints WHERE ${isOf(endpoint)} AND ${isLast}`,
+    sql`DELETE FROM positions WHERE ${isOfEndpoint(endpoint)} AND partition = ${partition}`,
+    sql`DELETE FROM replays WHERE ${isOfEndpoint(endpoint)} AND ${isLast}`,
+    sql`DELETE FROM endpoints WHERE ${isOfEndpoint(endpoint)} AND ${isLast}`,
   ]
-}
-
-function isOf({ organization, project, endpointId }: EndpointRef): Sql {
-  return sql`(organization, project, endpoint_id) = (${organization}, ${project}, ${endpointId})`
 }
 
 /** Returns statements that delete the endpoints and replays without a position whose endpoint is gone. */
@@ -76,8 +66,8 @@ export async function removeOrphans(db: Db, catalog: CatalogView): Promise<reado
     return !webhookOf(catalog, endpoint) && !doubtful.has(organization) && catalog.revision(organization) > 0
   })
   return gone.flatMap((endpoint) => [
-    sql`DELETE FROM replays WHERE ${isOf(endpoint)}`,
-    sql`DELETE FROM endpoints WHERE ${isOf(endpoint)} AND added_at = ${endpoint.addedAt}::timestamptz`,
+    sql`DELETE FROM replays WHERE ${isOfEndpoint(endpoint)}`,
+    sql`DELETE FROM endpoints WHERE ${isOfEndpoint(endpoint)} AND added_at = ${endpoint.addedAt}::timestamptz`,
   ])
 }
 
