@@ -32,28 +32,23 @@ const retryDelays = z
   .refine((delays) => delays.every((one) => Duration.safeParse(one).success), DELAYS)
   .transform((delays): readonly number[] => delays.map(durationMs))
 
-/**
- * `networks`: allowed in addition to public addresses. `isHttpAllowed`: over plain http, too, but then to no others. This machine may
- * be an endpoint in local mode only, unless the variable says otherwise.
- */
 const webhookConfig = z
   .object({
     WEBHOOK_ALLOWED_NETWORKS: networks.optional(),
     WEBHOOK_RETRY_DELAYS: retryDelays.default(RETRY_DELAYS_MS),
-    NEXTVISIT_MODE: z.string().default('local'),
   })
-  .transform(({ WEBHOOK_ALLOWED_NETWORKS: given, WEBHOOK_RETRY_DELAYS: retryDelaysMs, NEXTVISIT_MODE: mode }) => ({
-    networks: given ?? (mode === 'local' ? LOOPBACK : []),
-    isHttpAllowed: given === undefined && mode === 'local',
+  .transform(({ WEBHOOK_ALLOWED_NETWORKS: allowedNetworks, WEBHOOK_RETRY_DELAYS: retryDelaysMs }) => ({
+    allowedNetworks,
     retryDelaysMs,
   }))
 
 /**
  * Reads the configuration of the dispatcher's work beside its fold. Throws a `ConfigError`, which also lists problems of the fold's
- * configuration.
+ * configuration. `networks`: allowed in addition to public addresses. `isHttpAllowed`: over plain http, too, but then to no others. This
+ * machine may be an endpoint in local mode only, unless the variable says otherwise.
  */
 export function readWorkConfig(env: EnvironmentVariables = process.env) {
-  return readConfig(
+  const { allowedNetworks, ...config } = readConfig(
     kafkaConfig
       .and(databaseConfig(webhookDispatcher.databaseVariable))
       .and(internalServerConfig)
@@ -63,4 +58,6 @@ export function readWorkConfig(env: EnvironmentVariables = process.env) {
       .and(addressesConfig('user-projector', 'answer-collector')),
     env,
   )
+  const isByMode = allowedNetworks === undefined && config.mode === 'local'
+  return { ...config, networks: allowedNetworks ?? (isByMode ? LOOPBACK : []), isHttpAllowed: isByMode }
 }

@@ -6,6 +6,8 @@ import {
   TOPICS,
   type UnhealthyEndpoint,
   type Webhook,
+  WEBHOOK_FAILS_AFTER_MS,
+  WEBHOOK_LAGS_AFTER_MS,
   type WebhookEndpoint,
   type WebhookReplay,
 } from '@nextvisit/contracts'
@@ -15,10 +17,6 @@ import { webhookOf } from './endpoints.ts'
 import { readReplays } from './replays.ts'
 
 const MAX_UNHEALTHY = 1_000
-/** Failures of less time may end with the next attempt, ms. */
-const FAILING_AFTER_MS = 10 * 60_000
-/** The first three retries of a delivery are over by then, ms. */
-const LAGGING_AFTER_MS = 60 * 60_000
 const DISABLED_BY_FILE = 'The workspace file disables it.'
 
 interface EndpointRow {
@@ -149,8 +147,8 @@ export async function readUnhealthyEndpoints(
         AND d.status = 'pending'
       ORDER BY d.created_at, d.delivery_id LIMIT 1
     ) AS oldest ON true
-    WHERE own.disabled_at IS NOT NULL OR own.failing_since <= ${before(FAILING_AFTER_MS)}::timestamptz
-      OR oldest.created_at <= ${before(LAGGING_AFTER_MS)}::timestamptz
+    WHERE own.disabled_at IS NOT NULL OR own.failing_since <= ${before(WEBHOOK_FAILS_AFTER_MS)}::timestamptz
+      OR oldest.created_at <= ${before(WEBHOOK_LAGS_AFTER_MS)}::timestamptz
     ORDER BY own.organization, own.project, own.endpoint_id LIMIT ${MAX_UNHEALTHY}`)
   const isKnown = (row: UnhealthyRow): boolean => {
     const webhook = webhookOf(catalog, row)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Instant, SlugId } from '../primitives.ts'
 
-/** What a webhook reports. */
+/** The events of webhooks. */
 export const WEBHOOK_EVENTS = [
   'form.queued',
   'form.delivered',
@@ -19,7 +19,7 @@ export type WebhookEvent = z.infer<typeof WebhookEvent>
 export const MAX_WEBHOOKS = 20
 const MAX_URL_LENGTH = 2_000
 
-/** What a payload may contain beside its thin members. */
+/** Members that an endpoint may ask for in addition to the thin ones. */
 export const WebhookInclude = z.enum(['traits'])
 export type WebhookInclude = z.infer<typeof WebhookInclude>
 

@@ -1,4 +1,4 @@
-import type { UnhealthyEndpoint } from '@nextvisit/contracts'
+import { type UnhealthyEndpoint, WEBHOOK_FAILS_AFTER_MS, WEBHOOK_LAGS_AFTER_MS } from '@nextvisit/contracts'
 import type { Finding } from './api.ts'
 
 const RUNBOOK = 'webhooks'
@@ -7,10 +7,6 @@ const MAX_NAMED = 3
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** A restart of a receiver takes less. */
-const FAILS_AFTER_MS = 10 * MINUTE_MS
-/** The first three retries are over by then. */
-const LAGS_AFTER_MS = HOUR_MS
 
 /**
  * Lists webhook endpoints that are disabled although the workspace file enables them, that fail, or that lag: in this order, and
@@ -53,11 +49,11 @@ function problemOf(endpoint: UnhealthyEndpoint, nowMs: number): Problem | undefi
     const text = `${name} has been disabled for ${inWords(forMs)}.${cause} Its deliveries wait until an operator enables it; none is lost.`
     return problem('critical', 0, forMs, text)
   }
-  if (failingMs > FAILS_AFTER_MS) {
+  if (failingMs > WEBHOOK_FAILS_AFTER_MS) {
     const text = `${name} has been failing for ${inWords(failingMs)}: no attempt has succeeded. After five days it is disabled.`
     return problem('warning', 1, failingMs, text)
   }
-  if (oldestMs > LAGS_AFTER_MS)
+  if (oldestMs > WEBHOOK_LAGS_AFTER_MS)
     return problem(
       'warning',
       2,

@@ -19,18 +19,14 @@ export function UserDeliveries({ path }: { readonly path: UserPath }) {
   )
 }
 
-function Listed({
-  deliveries,
-  endpoints,
-  isStale,
-  path: { organization, project, userId },
-}: Answer<'listUserDeliveries'> & { readonly path: UserPath }) {
+function Listed({ deliveries, endpoints, isStale, path }: Answer<'listUserDeliveries'> & { readonly path: UserPath }) {
   if (endpoints.length === 0)
     return (
       <EmptyNote>
         The project has no webhooks. Declare one under <code>webhooks</code> in the workspace file.
       </EmptyNote>
     )
+  const { organization, project } = path
   const withMore = endpoints.filter(({ hasMore }) => hasMore)
   return (
     <>
@@ -45,13 +41,7 @@ function Listed({
             <tr key={delivery.deliveryId}>
               <DeliveryCells delivery={delivery} path={{ organization, project, endpointId }} />
               <td>
-                <Link
-                  to="/webhooks/$organization/$project/$endpointId"
-                  params={{ organization, project, endpointId }}
-                  search={{ user: userId }}
-                >
-                  {endpointId}
-                </Link>
+                <EndpointLink path={path} endpointId={endpointId} />
               </td>
             </tr>
           ))}
@@ -63,17 +53,25 @@ function Listed({
           {withMore.map(({ endpointId }, index) => (
             <span key={endpointId}>
               {index > 0 && ', '}
-              <Link
-                to="/webhooks/$organization/$project/$endpointId"
-                params={{ organization, project, endpointId }}
-                search={{ user: userId }}
-              >
-                {endpointId}
-              </Link>
+              <EndpointLink path={path} endpointId={endpointId} />
             </span>
           ))}
         </p>
       )}
     </>
+  )
+}
+
+/** Leads to the deliveries about the user at an endpoint. */
+function EndpointLink({ path, endpointId }: { readonly path: UserPath; readonly endpointId: string }) {
+  const { organization, project, userId } = path
+  return (
+    <Link
+      to="/webhooks/$organization/$project/$endpointId"
+      params={{ organization, project, endpointId }}
+      search={{ user: userId }}
+    >
+      {endpointId}
+    </Link>
   )
 }
