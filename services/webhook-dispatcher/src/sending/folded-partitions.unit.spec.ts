@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createFoldedPartitions } from './folded-partitions.ts'
 
-it('leaves out a partition until it has folded what was in the log when the process got it, each time anew', async () => {
+it('leaves out a partition until it has folded the log up to the end that it had when the process got it, each time again', async () => {
   const end = new Map([
     [0, 5n],
     [1, 0n],

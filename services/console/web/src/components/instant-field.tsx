@@ -8,7 +8,7 @@ interface InstantFieldProps {
   readonly ref: RefObject<HTMLInputElement | null>
   /** First value, in ms since the epoch. Absent: the field is optional, and empty. */
   readonly initialMs?: number
-  /** What an empty field means. */
+  /** The meaning of an empty field. */
   readonly note?: string
 }
 
