@@ -113,7 +113,7 @@ async function openLatest(page: Page, endpointId: string, status: string): Promi
 export function describeConsoleWebhooks(): void {
   describe('its webhooks', () => {
     beforeAll(givenHooked, 60_000)
-    afterAll(() => receiver?.close())
+    afterAll(() => receiver?.stop())
 
     it('show the health of an endpoint, and each delivery with its request, response and timing', async () => {
       const page = await signIn(theConsole().token)

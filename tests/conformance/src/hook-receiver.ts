@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { serveOnLoopback } from '@nextvisit/testing/black-box'
 
 /** A receiver of webhooks on this machine. */
 export interface HookReceiver {
@@ -10,7 +9,7 @@ export interface HookReceiver {
   readonly answerWith: (path: string, statuses: readonly [number, ...number[]]) => void
   /** Returns the number of requests on a path. */
   readonly received: (path: string) => number
-  readonly close: () => void
+  readonly stop: () => Promise<void>
 }
 
 /** Starts a receiver on a free port of the loopback. `bodyOf`: the body of the answer to a payload of this type. */
@@ -31,12 +30,11 @@ export async function startHookReceiver(bodyOf: (type: string) => string): Promi
     response.writeHead(nextStatus(pathname)).end(bodyOf(type))
   }
 
-  const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, stop } = await serveOnLoopback((request, response) => void answer(request, response))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     answerWith: (path, next) => void statuses.set(path, next),
     received: (path) => counts.get(path) ?? 0,
-    close: () => server.close().closeAllConnections(),
+    stop,
   }
 }

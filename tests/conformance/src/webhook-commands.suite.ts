@@ -2,12 +2,11 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
-import { callCarefully, keyNamed } from '@nextvisit/testing/black-box'
+import { callCarefully, keyNamed, type LoopbackServer, serveOnLoopback } from '@nextvisit/testing/black-box'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { product } from './product.ts'
@@ -66,14 +65,13 @@ export function describeWebhookCommands(): void {
     response.writeHead(status)
     response.end(status === 204 ? undefined : 'as the spec wants')
   }
-  const receiver = createServer((request, response) => void receive(request, response))
+  let receiver: LoopbackServer
   let file: string
   let env: Readonly<Record<string, string>>
 
   const nextvisit = (...args: readonly string[]) => runNextvisit(args, env)
   const apply = async (secret: string, members = ''): Promise<string> => {
-    const { port } = receiver.address() as AddressInfo
-    const url = `http://127.0.0.1:${port}/hooks`
+    const url = `${receiver.url}/hooks`
     await writeFile(
       file,
       `
@@ -99,17 +97,13 @@ organizations:
     beforeAll(async () => {
       env = { NEXTVISIT_DATA: product().dataDirectory }
       file = path.join(product().dataDirectory, 'hooked.yaml')
-      receiver.listen(0, '127.0.0.1')
-      await once(receiver, 'listening')
+      receiver = await serveOnLoopback((request, response) => void receive(request, response))
       const printed = await apply(FIRST_SECRET)
       expect(printed).toContain('+ hooked/shop webhook crm\n')
       expect(printed).toContain('! hooked/shop: webhook crm uses http://, which only a local stack sends.')
     }, 60_000)
 
-    afterAll(() => {
-      receiver.closeAllConnections()
-      receiver.close()
-    })
+    afterAll(() => receiver?.stop())
 
     it('gets a signed delivery, which a listener without an endpoint hears, too', async () => {
       const child = spawn(process.execPath, [MAIN, 'webhooks', 'listen', ...PROJECT, '--json'], { env })

@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { serveOnLoopback } from '@nextvisit/testing/black-box'
 import { Webhook } from 'standardwebhooks'
 
 /** A request whose signature the library has verified. */
@@ -56,11 +56,9 @@ export async function startWebhookReceiver(secret: string) {
     received.push({ ...parsed, id: String(headers['webhook-id']), body, isAccepted })
   }
 
-  const server = createServer((request, response) => void receive(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, stop } = await serveOnLoopback((request, response) => void receive(request, response))
   return {
-    url: `http://127.0.0.1:${port}/hooks`,
+    url: `${url}/hooks`,
     received: () => received,
     /** The ids of accepted requests of a user, each once, in the order of the first one. */
     accepted: (userId: unknown) => [
@@ -71,10 +69,6 @@ export async function startWebhookReceiver(secret: string) {
     /** What the library said of requests that it did not verify. */
     unverified: () => unverified,
     reactWith: (reaction: Reaction) => void (react = reaction),
-    stop: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    stop,
   }
 }
