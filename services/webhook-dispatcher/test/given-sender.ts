@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { afterAll, beforeAll, beforeEach, inject, onTestFinished } from 'vitest'
 import { webhookDispatcher } from '../src/consumer.ts'
 import { createCapture, type CaptureParts } from '../src/sending/capture.ts'
-import { createConnector } from '../src/sending/connector.ts'
+import { type Connector, createConnector } from '../src/sending/connector.ts'
 import { createEndpoints } from '../src/sending/endpoints.ts'
 import { LOOPBACK } from '../src/sending/networks.ts'
 import { createSender, type SenderParts } from '../src/sending/sender.ts'
@@ -22,6 +22,8 @@ const RETRY_DELAYS_MS = [20, 40]
 export interface GivenDelivery {
   readonly userId?: string
   readonly endpointId?: string
+  /** Of the endpoint. Default: {@link ADDED_AT}. */
+  readonly addedAt?: string
   readonly replayId?: string
   /** The place of the record. Default: after the one before. */
   readonly offset?: number
@@ -41,6 +43,7 @@ const NO_CALLS: Pick<CaptureParts, 'users' | 'answers'> = {
 
 interface SenderOptions extends Partial<Omit<SenderParts, 'capture'>> {
   readonly calls?: Pick<CaptureParts, 'users' | 'answers'>
+  readonly connector?: Connector
 }
 
 /** The tables of the dispatcher for the specs of a file, empty at the beginning of each, and senders on them. */
@@ -68,6 +71,7 @@ export function givenSenders() {
       ({
         userId = randomUUID(),
         endpointId = 'crm',
+        addedAt = ADDED_AT,
         replayId = LIVE_STREAM,
         webhookId = randomUUID(),
         type = 'form.queued',
@@ -82,7 +86,7 @@ export function givenSenders() {
         const payload = { type, timestamp: at, data: { ...PROJECT, userId, ...data } }
         return {
           ...PROJECT,
-          deliveryId: deliveryIdOf({ ...PROJECT, endpointId, addedAt: ADDED_AT, replayId }, { webhookId, type }),
+          deliveryId: deliveryIdOf({ ...PROJECT, endpointId, addedAt, replayId }, { webhookId, type }),
           endpointId,
           replayId,
           partition: partitionForKey(userId, PARTITIONS),
@@ -110,9 +114,12 @@ export function givenSenders() {
   }
 
   /** Starts a sender, until the test ends. */
-  async function startSender({ calls = NO_CALLS, ...own }: SenderOptions = {}) {
+  async function startSender({
+    calls = NO_CALLS,
+    connector = createConnector({ networks: LOOPBACK, isHttpAllowed: true }),
+    ...own
+  }: SenderOptions = {}) {
     const logger = createLogger('service', 'silent')
-    const connector = createConnector({ networks: LOOPBACK, isHttpAllowed: true })
     const now = own.now ?? (() => new Date())
     const sender = createSender({
       db,

@@ -138,3 +138,11 @@ export async function readBody(db: Db, deliveryId: string): Promise<string | und
   )
   return row?.body
 }
+
+/** Returns false for a delivery that has ended, or that is deleted. */
+export async function isPending(db: Db, deliveryId: string): Promise<boolean> {
+  const rows = await db.$queryRaw<unknown[]>(
+    sql`SELECT FROM deliveries WHERE delivery_id = ${deliveryId}::uuid AND status = 'pending'`,
+  )
+  return rows.length > 0
+}

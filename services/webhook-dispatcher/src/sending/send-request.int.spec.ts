@@ -177,6 +177,24 @@ describe('an attempt', () => {
     expect([received.length, countConnections()]).toEqual([4, 2])
   })
 
+  it('is not sent, nor sent again, once it must not be sent any more', async () => {
+    const { url, received, countConnections, answerWith } = await startReceiver()
+    const { send } = givenAgent()
+    const answers = [false, true, false, true, true, true, false]
+    const isToSend = async () => answers.shift() ?? true
+    expect(await send(url, { isToSend })).toBeUndefined()
+    expect(countConnections()).toBe(0)
+    // Once the connection is open.
+    expect(await send(url, { isToSend })).toBeUndefined()
+    expect(received).toEqual([])
+    expect(await send(url, { isToSend })).toMatchObject({ outcome: 'delivered' })
+    answerWith((_, __, socket) => void socket.resetAndDestroy())
+    expect(await send(url, { isToSend })).toBeUndefined()
+    expect([received.length, answers]).toEqual([2, []])
+    expect(await send(url, { isToSend: () => Promise.reject(new Error('not known')) })).toBeUndefined()
+    expect(received).toHaveLength(2)
+  })
+
   it('has no result if the process ends it', async () => {
     const { url } = await startReceiver({ answer: () => {} })
     const ending = new AbortController()

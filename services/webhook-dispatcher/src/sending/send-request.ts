@@ -26,12 +26,32 @@ export interface AttemptResult {
   readonly durationMs: number
 }
 
+/** What a request tells its new connection. */
+interface ConnectionOptions {
+  readonly host: string
+  readonly port: number | string
+  readonly isToSend: () => Promise<boolean>
+}
+
+/** The request must not be sent any more. */
+class NotToSendError extends Error {
+  override readonly name = 'NotToSendError'
+  readonly code = 'NOT_TO_SEND'
+  readonly retryable = true
+}
+
 /** Creates the connections of an endpoint. They stay open between requests, and no proxy is used, whatever the environment says. */
 export function createEndpointAgent(protocol: string, { connectTo }: Connector): http.Agent {
   const agent = new (protocol === 'https:' ? https : http).Agent({ keepAlive: true, timeout: KEEP_ALIVE_MS })
   agent.createConnection = (options, onCreated) => {
-    const { host, port } = options as { readonly host: string; readonly port: number | string }
-    connectTo({ protocol, hostname: host, port: Number(port) }).then(
+    const { host, port, isToSend } = options as unknown as ConnectionOptions
+    const connect = async () => {
+      const socket = await connectTo({ protocol, hostname: host, port: Number(port) })
+      if (await isToSend().catch(() => false)) return socket
+      socket.destroy()
+      throw new NotToSendError()
+    }
+    connect().then(
       (socket) => onCreated?.(null, socket),
       (error: Error) => onCreated?.(error, undefined as never),
     )
@@ -45,6 +65,8 @@ export interface AttemptRequest {
   readonly agent: http.Agent
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** Returns false once the request must not be sent any more. Asked each time before it is sent, on a connection that is open. Default: true. */
+  readonly isToSend?: () => Promise<boolean>
   /** Default: {@link ATTEMPT_WITHIN_MS}. */
   readonly withinMs?: number
   /** Ends the attempt. */
@@ -53,7 +75,7 @@ export interface AttemptRequest {
 
 /**
  * Sends one request and reads the response. A response counts once its headers have come, and redirects are not followed. A request over
- * a connection that the other end has closed meanwhile is sent again at once. Returns undefined if `signal` ended it before.
+ * a connection that the other end has closed meanwhile is sent again at once. Returns undefined if `signal` ended it before, or `isToSend` did.
  */
 export async function sendRequest(request: AttemptRequest): Promise<AttemptResult | undefined> {
   const beganMs = performance.now()
@@ -65,7 +87,7 @@ export async function sendRequest(request: AttemptRequest): Promise<AttemptResul
     const answered = await sendUntilAnswered(request, ending.signal)
     const durationMs = Math.round(performance.now() - beganMs)
     if (!('failure' in answered)) return { ...(await describeResponse(answered, ending.signal)), durationMs }
-    if (request.signal?.aborted) return undefined
+    if (request.signal?.aborted || answered.failure instanceof NotToSendError) return undefined
     return { ...describeFailure(answered.failure, ending.signal.aborted), durationMs }
   } finally {
     clearTimeout(timer)
@@ -87,13 +109,16 @@ interface NoResponse {
   readonly wasClosed: boolean
 }
 
-function sendOnce(
-  { url, agent, headers, body }: AttemptRequest,
+async function sendOnce(
+  { url, agent, headers, body, isToSend = async () => true }: AttemptRequest,
   signal: AbortSignal,
 ): Promise<http.IncomingMessage | NoResponse> {
+  // An open connection sends at once, and a new one asks again.
+  if (!(await isToSend().catch(() => false))) return { failure: new NotToSendError(), wasClosed: false }
   const { promise, resolve } = Promise.withResolvers<http.IncomingMessage | NoResponse>()
   const bytes = Buffer.from(body)
-  const options = { agent, method: 'POST', headers: { ...headers, 'content-length': String(bytes.length) }, signal }
+  const all = { ...headers, 'content-length': String(bytes.length) }
+  const options = { agent, method: 'POST', headers: all, signal, isToSend }
   const request = (url.protocol === 'https:' ? https : http).request(url, options)
   const fail = (failure: NodeJS.ErrnoException): void =>
     resolve({ failure, wasClosed: request.reusedSocket && failure.code === 'ECONNRESET' })

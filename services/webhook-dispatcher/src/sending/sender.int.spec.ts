@@ -6,6 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { ADDED_AT, newSecret } from '../../test/given-catalog.ts'
 import { givenSenders } from '../../test/given-sender.ts'
 import { type Received, startReceiver } from '../../test/start-receiver.ts'
+import { createConnector } from './connector.ts'
+import { LOOPBACK } from './networks.ts'
 
 const given = givenSenders()
 const PATIENT = { timeout: 20_000 }
@@ -404,9 +406,13 @@ describe('endpoints', { timeout: 60_000 }, () => {
     await given.startSender()
     await expect.poll(given.readHealth, PATIENT).toMatchObject({ disabledAt: expect.any(Date) })
     const healthy = await startReceiver()
-    given.setWebhooks({ id: 'crm', url: healthy.url, addedAt: '2026-11-20T10:00:00.000Z' })
-    await becomeAll('delivered', 1)
+    const addedAt = '2026-11-20T10:00:00.000Z'
+    given.setWebhooks({ id: 'crm', url: healthy.url, addedAt })
+    const [deliveryId = ''] = await given.givenDeliveries([{ addedAt }])
+    await expect.poll(() => healthy.received.length, PATIENT).toBe(1)
     await expect.poll(given.readHealth, PATIENT).toMatchObject({ disabledAt: null, because: null, failingSince: null })
+    // What is left of the endpoint before is not for this one.
+    expect(await given.readDeliveries()).toMatchObject([{ status: 'pending' }, { deliveryId, status: 'delivered' }])
   })
 })
 
@@ -446,6 +452,29 @@ describe('rows that change while a request is in flight', { timeout: 60_000 }, (
     await expect.poll(statuses, PATIENT).toEqual(['delivered'])
     expect(await given.readAttempts()).toHaveLength(1)
     expect(await given.readTurns()).toEqual([])
+  })
+
+  it('are not sent, if the user was erased before the endpoint accepted the connection', async () => {
+    const { url, received } = await startReceiver()
+    given.setWebhooks({ id: 'crm', url })
+    const { promise: accepted, resolve: accept } = Promise.withResolvers<void>()
+    let connecting = 0
+    const { connectTo } = createConnector({ networks: LOOPBACK, isHttpAllowed: true })
+    const slowly: typeof connectTo = async (target) => {
+      connecting += 1
+      await accepted
+      return connectTo(target)
+    }
+    await given.givenDeliveries([{ data: { formId: 'erased' } }])
+    await given.startSender({ connector: { connectTo: slowly } })
+    await expect.poll(() => connecting, PATIENT).toBe(1)
+    // Until then, the delivery counts as just read.
+    await sleep(1_050)
+    await given.db().executeAll([sql`DELETE FROM deliveries`, sql`DELETE FROM turns`])
+    accept()
+    await given.givenDeliveries([{ data: { formId: 'kept' } }])
+    await becomeAll('delivered', 1)
+    expect(received.map(({ body }) => body)).toEqual([expect.stringContaining('kept')])
   })
 
   it('keep a turn whose next delivery the fold has written meanwhile', async () => {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommitDb } from '@nextvisit/database'
-import { retryDelayMs } from '@nextvisit/domain'
+import { deliveryIdOf } from '@nextvisit/domain'
 import { createOutageLog, type Logger } from '@nextvisit/service-kit'
 import { endpointKeyOf } from '../endpoints.ts'
+import { effectOf, GONE } from './attempt-effect.ts'
 import type { Capture } from './capture.ts'
 import {
   type ActiveEndpoint,
@@ -16,7 +17,8 @@ import {
 import type { Endpoints } from './endpoints.ts'
 import { type Claim, createLane, type Lane, largeBytesOf } from './lane.ts'
 import { createResultWriter } from './result-writer.ts'
-import { DISABLED_AFTER_MS, endFailures, type TurnResult } from './save-results.ts'
+import { CLAIM_MS, createPendingCheck } from './pending-check.ts'
+import { endFailures, type TurnResult } from './save-results.ts'
 import { type AttemptResult, sendRequest } from './send-request.ts'
 import { signAttempt } from './signature.ts'
 
@@ -205,9 +207,13 @@ export function createSender(parts: SenderParts) {
     const isTest = delivery.type === 'webhook.test'
     const isStale = performance.now() - claimedMs > CLAIM_MS
     if (!endpoint || isStale || !owns(turn.partition) || (lane.isDisabled && !isTest)) return release(lane, turn)
+    const { addedAt } = endpoint.webhook
+    // Of an endpoint that was removed, and added again with its id: ticks delete it.
+    if (!isTest && delivery.deliveryId !== deliveryIdOf({ ...turn, addedAt }, delivery))
+      return writer.add({ turn, nextAt: later(CAPTURE_AGAIN_AFTER_MS) })
     const stored = delivery.body ?? (await readBody(db, delivery.deliveryId))
     if (stored === undefined) return release(lane, turn)
-    const streams = { addedAt: endpoint.webhook.addedAt, replayIds: lane.replayIds }
+    const streams = { addedAt, replayIds: lane.replayIds }
     const completed =
       delivery.capture.length > 0
         ? await capture.complete(turn, { ...delivery, body: stored }, streams)
@@ -229,39 +235,17 @@ export function createSender(parts: SenderParts) {
       },
       body,
       signal: ending.signal,
+      isToSend: createPendingCheck({ db, owns, turn, delivery, readMs: claimedMs }),
       ...(attemptWithinMs !== undefined && { withinMs: attemptWithinMs }),
     })
     if (!result) return release(lane, turn)
     stuck.end()
     onAttempt?.(result.outcome)
-    const own = resultOf({ lane, isTest, round: delivery.round + 1, result })
+    const own = effectOf(result, { lane, isTest, round: delivery.round + 1 }, { now: now(), retryDelaysMs })
     writer.add(
       { turn, attempt: { deliveryId: delivery.deliveryId, at, result, ...own.attempt }, ...own.turn },
-      isTest ? undefined : { addedAt: endpoint.webhook.addedAt, isGone: result.httpStatus === GONE },
+      isTest ? undefined : { addedAt, isGone: result.httpStatus === GONE },
     )
-  }
-
-  function resultOf(of: {
-    readonly lane: Lane
-    readonly isTest: boolean
-    readonly round: number
-    readonly result: AttemptResult
-  }) {
-    const { lane, isTest, round, result } = of
-    if (result.outcome === 'delivered') return { attempt: { status: 'delivered', countsInRound: true } as const }
-    if (isTest) return { attempt: { status: 'failed', countsInRound: true } as const }
-    const { failingSince } = lane
-    const isFailingLong = failingSince && now().getTime() - failingSince.getTime() >= DISABLED_AFTER_MS
-    // The endpoint is disabled, so its deliveries wait until it is enabled again.
-    if (result.httpStatus === GONE || isFailingLong) {
-      lane.disable()
-      return { attempt: { status: 'pending', countsInRound: false } as const }
-    }
-    const { retryAfterMs } = result
-    const delayMs = retryDelayMs({ round, retryAfterMs }, { delaysMs: retryDelaysMs, random: Math.random() })
-    return delayMs === undefined
-      ? { attempt: { status: 'failed', countsInRound: true } as const }
-      : { attempt: { status: 'pending', countsInRound: true } as const, turn: { nextAt: later(delayMs) } }
   }
 
   function release(lane: Lane, turn: TurnResult['turn']): void {
@@ -292,7 +276,3 @@ export function createSender(parts: SenderParts) {
     },
   }
 }
-
-const GONE = 410
-/** A claim that has waited longer is read again: its delivery may be erased. */
-const CLAIM_MS = 1_000
