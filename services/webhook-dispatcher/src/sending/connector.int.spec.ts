@@ -133,28 +133,6 @@ describe('the connection to an endpoint', () => {
     expect(asked).toEqual(['busy.test'])
   })
 
-  it('asks a resolver that fails slowly again after 30 s, because all endpoints share it', async () => {
-    // A whole number, whose sums with seconds are exact.
-    let [asked, nowMs] = [0, Math.ceil(performance.now())]
-    const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
-    onTestFinished(() => clock.mockRestore())
-    const { connectTo } = createConnector({
-      networks: [],
-      isHttpAllowed: false,
-      resolve: async () => {
-        asked += 1
-        nowMs += 1_000
-        throw Object.assign(new Error('no answer'), { code: 'EAI_AGAIN' })
-      },
-    })
-    const connect = () => connectTo({ protocol: 'https:', hostname: 'slow.test', port: 443 })
-    for (let nth = 0; nth < 3; nth += 1) await expect(connect()).rejects.toMatchObject({ code: 'EAI_AGAIN' })
-    expect(asked).toBe(1)
-    nowMs += 30_000
-    await expect(connect()).rejects.toThrow('no answer')
-    expect(asked).toBe(2)
-  })
-
   it('is plain http only where http is allowed, and to allowed networks', async () => {
     const elsewhere = givenConnector({ isHttpAllowed: false, networks: LOOPBACK })
     expect(await elsewhere.send('http://127.0.0.1/')).toMatchObject({

@@ -1,14 +1,10 @@
-import dns from 'node:dns/promises'
 import net from 'node:net'
 import tls from 'node:tls'
 import { checkAddress, type Network } from './networks.ts'
+import { createNameResolver, type ResolveName } from './resolve-name.ts'
 
 /** Includes the resolution of the name and the TLS handshake, ms. An attempt ends before. */
 const CONNECT_WITHIN_MS = 15_000
-/** A resolution that fails later than this blocks one of the few threads that resolve names, ms. */
-const SLOW_RESOLUTION_MS = 1_000
-/** A name whose resolution has failed slowly is not resolved again before, ms. */
-const RESOLVE_AGAIN_AFTER_MS = 30_000
 
 /** No address of the endpoint is allowed. Nothing was sent. */
 export class AddressBlockedError extends Error {
@@ -17,20 +13,13 @@ export class AddressBlockedError extends Error {
   readonly retryable = false
 }
 
-/** The name was not resolved, because it has just failed slowly. */
-export class NameUnresolvedError extends Error {
-  override readonly name = 'NameUnresolvedError'
-  readonly code = 'EAI_AGAIN'
-  readonly retryable = true
-}
-
 export interface ConnectorParts {
   /** Networks that are allowed beside public addresses (`WEBHOOK_ALLOWED_NETWORKS`). */
   readonly networks: readonly Network[]
   /** http is allowed, to {@link networks} only. */
   readonly isHttpAllowed: boolean
-  /** Returns all addresses of a name. Default: those of `node:dns`. */
-  readonly resolve?: (hostname: string) => Promise<readonly string[]>
+  /** Default: asks servers of names, then the system. */
+  readonly resolve?: ResolveName
   /** Connects to the first of these addresses that answers. Default: with `node:net`. */
   readonly connect?: (addresses: readonly string[], port: number) => net.Socket
   /** Certificates of authorities, in addition to those of Node. */
@@ -54,7 +43,7 @@ export type Connector = ReturnType<typeof createConnector>
 export function createConnector({
   networks,
   isHttpAllowed,
-  resolve = resolveName,
+  resolve = createNameResolver(),
   connect = connectToFirst,
   ca,
 }: ConnectorParts) {
@@ -98,10 +87,6 @@ function serverName(hostname: string): { readonly servername: string } {
   return { servername: net.isIP(hostname) ? '' : hostname.replace(/\.$/, '') }
 }
 
-async function resolveName(hostname: string): Promise<readonly string[]> {
-  return (await dns.lookup(hostname, { all: true })).map(({ address }) => address)
-}
-
 function connectToFirst(addresses: readonly string[], port: number): net.Socket {
   const found = addresses.map((address) => ({ address, family: net.isIP(address) }))
   return net.connect({
@@ -138,31 +123,11 @@ function closedError(): Error {
   return Object.assign(new Error('The connection was closed'), { code: 'ECONNRESET' })
 }
 
-/**
- * Connections that are opened at the same time share a resolution. A slow resolver blocks one thread at most of the time, so that it
- * does not delay others.
- */
-function resolvingTogether(resolve: NonNullable<ConnectorParts['resolve']>): typeof resolve {
+/** Connections that are opened at the same time share a resolution. */
+function resolvingTogether(resolve: ResolveName): ResolveName {
   const running = new Map<string, Promise<readonly string[]>>()
-  const failedSlowly = new Map<string, number>()
-
-  async function begin(hostname: string): Promise<readonly string[]> {
-    const beganMs = performance.now()
-    try {
-      return await resolve(hostname)
-    } catch (error) {
-      const nowMs = performance.now()
-      if (nowMs - beganMs >= SLOW_RESOLUTION_MS) failedSlowly.set(hostname, nowMs + RESOLVE_AGAIN_AFTER_MS)
-      throw error
-    }
-  }
-
   return (hostname) => {
-    const againAtMs = failedSlowly.get(hostname)
-    if (againAtMs !== undefined && againAtMs > performance.now())
-      return Promise.reject(new NameUnresolvedError('The name could not be resolved'))
-    failedSlowly.delete(hostname)
-    const shared = running.get(hostname) ?? begin(hostname).finally(() => running.delete(hostname))
+    const shared = running.get(hostname) ?? resolve(hostname).finally(() => running.delete(hostname))
     running.set(hostname, shared)
     return shared
   }
