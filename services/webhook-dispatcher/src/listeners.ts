@@ -99,7 +99,7 @@ export function createListeners() {
     // A caller that has left did not get them.
     const left = signal.aborted ? taken : taken.slice(passed)
     listener.waiting.unshift(...left)
-    listener.characters = listener.waiting.reduce((sum, { body }) => sum + body.length, 0)
+    listener.characters = charactersOf(listener.waiting)
     return completed
   }
 
@@ -118,7 +118,10 @@ export function createListeners() {
     hear: (events: readonly HeardEvent[]): void => {
       forgetOld()
       for (const event of events)
-        for (const listener of listeners.values()) if (wants(listener, event)) add(listener, event)
+        for (const listener of listeners.values()) {
+          if (event.type === 'user.erased') dropEventsOf(listener, event)
+          if (wants(listener, event)) add(listener, event)
+        }
     },
     /** Answers with the deliveries of a listener, and waits for the first one. Answers early if the caller leaves. */
     listen: async (
@@ -165,6 +168,18 @@ function add(listener: Listener, event: HeardEvent): void {
   listener.waiting.push(event)
   listener.characters += length
   listener.wake()
+}
+
+/** An erased user is named by the erasure only. */
+function dropEventsOf(listener: Listener, { organization, project, userId }: HeardEvent): void {
+  if (listener.organization !== organization || listener.project !== project) return
+  const kept = listener.waiting.filter((event) => event.userId !== userId || event.type === 'user.erased')
+  listener.waiting.splice(0, listener.waiting.length, ...kept)
+  listener.characters = charactersOf(kept)
+}
+
+function charactersOf(events: readonly HeardEvent[]): number {
+  return events.reduce((sum, { body }) => sum + body.length, 0)
 }
 
 /** Waits until a listener hears something, for some time. */

@@ -97,6 +97,16 @@ describe('a listener', () => {
     expect(await hear()).toEqual([last.webhookId])
   })
 
+  it('hears of an erased user only the erasure', async () => {
+    const { listeners, hear } = await givenListener()
+    const userId = randomUUID()
+    const other = event()
+    listeners.hear([event({ userId }), other])
+    const [erased, returned] = [event({ userId, type: 'user.erased' }), event({ userId })]
+    listeners.hear([event({ userId }), event({ userId, type: 'user.erased', project: 'another' }), erased, returned])
+    expect(await hear()).toEqual([other.webhookId, erased.webhookId, returned.webhookId])
+  })
+
   it('misses no delivery if its caller leaves', async () => {
     const { listeners, ask, hear } = await givenListener()
     const leaving = new AbortController()
