@@ -552,6 +552,22 @@ describe('a replay', () => {
     expect(found.get(LIVE_STREAM)).toHaveLength(5)
   })
 
+  it('takes the body of an earlier replay of the record, although later ones were of other records', async () => {
+    const organization = await givenLive({ events: ['form.queued'] })
+    await publish(storyOf(organization))
+    await untilFolded()
+    const events = ['form.answered']
+    await untilRead(await beginReplay(organization, { events }))
+    const captured = '{"type":"form.answered","captured":true}'
+    await given.db().$executeRaw(sql`
+      UPDATE deliveries SET body = ${captured}, capture = '{}' WHERE organization = ${organization} AND type = 'form.answered'`)
+    for (let nth = 0; nth < 6; nth += 1) await beginReplay(organization, { events: ['form.queued'] })
+    const replayId = await beginReplay(organization, { events })
+    await untilRead(replayId)
+    const own = (await deliveriesOf(organization)).filter((one) => one.replayId === replayId)
+    expect(own).toMatchObject([{ body: captured, capture: [] }])
+  })
+
   it('waits while the endpoint is disabled, and contains nothing about erased users', async () => {
     const organization = await givenLive()
     const bob = segmentChange(organization, 'bob')

@@ -7,13 +7,14 @@ import { endpointKeyOf, wants } from '../endpoints.ts'
 import { deliveryOf, type NewDelivery, type Report } from '../new-deliveries.ts'
 import { deliveries } from '../tables.ts'
 import type { Behind } from './plan-tick.ts'
+import type { Replay } from './read-rows.ts'
 
 /** Maximum records that a tick reads, apart from the rest of a fetch, for live streams and for replays each. */
 const MAX_RECORDS_A_TICK = 3_000
 const MIN_RECORDS_A_READ = 250
 /** The rest waits for the next tick: batches of the partition wait for this one. */
 const MAX_ROWS_A_TICK = 6_000
-/** A replay of a record takes the body of these other streams of the endpoint, the latest first. */
+/** A replay of a record takes the body of the live stream, or of these other replays that contain the record, the latest first. */
 const MAX_SIBLINGS = 5
 
 /** Deliveries of positions that were behind, and where the positions are then. */
@@ -99,31 +100,28 @@ function takes({ position, webhook, replay, ...endpoint }: Behind, { record, typ
   if (offset < position.nextOffset || (position.endOffset !== null && offset >= position.endOffset)) return false
   if (!replay) return wants(webhook, type)
   const { events } = replay
-  const atMs = Date.parse(fact.at)
   const isWanted = wants(events === null ? webhook : { events: JSON.parse(events) as WebhookEvent[] }, type)
-  return isWanted && atMs >= Date.parse(replay.fromAt) && atMs < Date.parse(replay.toAt)
+  return isWanted && contains(replay, fact.at)
 }
 
 /**
  * Gives deliveries the bodies of kept deliveries of the same record and endpoint, so that each `webhook-id` has one body. `behind`: the
- * positions that the deliveries are of. `replayIds`: the replays of each endpoint, the latest first.
+ * positions that the deliveries are of. `replays`: those of each endpoint, the latest first.
  */
 export async function reuseBodies(
   db: Db,
   rows: readonly NewDelivery[],
   behind: readonly Behind[],
-  replayIds: ReadonlyMap<string, readonly string[]>,
+  replays: ReadonlyMap<string, readonly Replay[]>,
 ): Promise<readonly NewDelivery[]> {
   const addedAt = new Map(behind.map((one) => [endpointKeyOf(one), one.webhook.addedAt]))
   const siblings = new Map<string, NewDelivery>()
-  for (const row of rows) {
+  for (const row of rows as readonly (NewDelivery & { type: WebhookEvent })[]) {
     const key = endpointKeyOf(row)
-    const others = [LIVE_STREAM, ...(replayIds.get(key) ?? []).slice(0, MAX_SIBLINGS)]
-    for (const replayId of others) {
-      const stream = { ...row, replayId, addedAt: addedAt.get(key) ?? '' }
+    const others = (replays.get(key) ?? []).filter((replay) => replay.replayId !== row.replayId && mayHave(replay, row))
+    for (const replayId of [LIVE_STREAM, ...others.slice(0, MAX_SIBLINGS).map((replay) => replay.replayId)])
       if (replayId !== row.replayId)
-        siblings.set(deliveryIdOf(stream, row as NewDelivery & { type: WebhookEvent }), row)
-    }
+        siblings.set(deliveryIdOf({ ...row, replayId, addedAt: addedAt.get(key) ?? '' }, row), row)
   }
   if (siblings.size === 0) return rows
   const kept = await deliveries.select(
@@ -135,4 +133,19 @@ export async function reuseBodies(
     const body = bodies.get(row)
     return body === undefined ? row : { ...row, body, capture: [] }
   })
+}
+
+/** Returns false for a replay without the record of a delivery. */
+function mayHave(
+  { fromAt, toAt, events }: Replay,
+  { at, type }: { readonly at: string; readonly type: WebhookEvent },
+): boolean {
+  return (
+    contains({ fromAt, toAt }, at) && (events === null || wants({ events: JSON.parse(events) as WebhookEvent[] }, type))
+  )
+}
+
+function contains({ fromAt, toAt }: Pick<Replay, 'fromAt' | 'toAt'>, at: string): boolean {
+  const atMs = Date.parse(at)
+  return atMs >= Date.parse(fromAt) && atMs < Date.parse(toAt)
 }

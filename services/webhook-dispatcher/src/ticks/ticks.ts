@@ -72,8 +72,7 @@ function currentAsOfMs(catalog: CatalogView, instant: Date): number {
   return instant.getTime() - (performance.now() - catalog.currentAsOfMs())
 }
 
-function latestReplays(replays: readonly Replay[]): ReadonlyMap<string, readonly string[]> {
+function latestReplays(replays: readonly Replay[]): ReadonlyMap<string, readonly Replay[]> {
   const latestFirst = replays.toSorted((one, other) => Date.parse(other.requestedAt) - Date.parse(one.requestedAt))
-  const byEndpoint = Map.groupBy(latestFirst, endpointKeyOf)
-  return new Map(Array.from(byEndpoint, ([key, own]) => [key, own.map(({ replayId }) => replayId)]))
+  return Map.groupBy(latestFirst, endpointKeyOf)
 }
