@@ -22,15 +22,30 @@ export const accept: Reaction = (_request, response) => {
   return true
 }
 
-/** A tenth of the requests each get a 500, a reset, and a 429 that names a time. */
+const SLOW_MS = 500
+
+/** A tenth of the requests each get a 500, a reset, a 429 that names a time, and a late answer. */
 export function failingAtRandom(random: () => number): Reaction {
   return (request, response) => {
     const at = random()
     if (at < 0.1) response.writeHead(500).end('Out of order')
     else if (at < 0.2) request.socket.destroy()
     else if (at < 0.3) response.writeHead(429, { 'retry-after': '1' }).end()
-    else return accept(request, response)
+    else if (at > 0.4) return accept(request, response)
+    else {
+      setTimeout(() => accept(request, response), SLOW_MS)
+      return true
+    }
     return false
+  }
+}
+
+/** This number of requests never get an answer, the others at once. */
+export function hangingFor(count: number): Reaction {
+  let left = count
+  return (request, response) => {
+    left -= 1
+    return left < 0 && accept(request, response)
   }
 }
 

@@ -12,14 +12,16 @@ import {
 } from '@nextvisit/testing/black-box'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createStackCaller, createStackCommands } from './stack-commands.ts'
-import { accept, failingAtRandom, startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
+import { accept, failingAtRandom, hangingFor, startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`
 const PROJECT = 'hooks/shop'
 /** A changed membership, and a form that is queued, delivered, and answered or dismissed. */
 const RECORDS_A_STEP = 4
-const ENDPOINTS = ['flaky', 'healthy'] as const
-type EndpointId = (typeof ENDPOINTS)[number] | 'late'
+const ENDPOINTS = ['flaky', 'hanging', 'healthy', 'late'] as const
+type EndpointId = (typeof ENDPOINTS)[number]
+/** Requests that hang at a time. */
+const HANGING = 3
 
 /** An organization whose users get a form and enter a segment with each purchase. `endpoints`: lines of YAML. */
 const organization = (endpoints: readonly string[]) => `
@@ -57,7 +59,7 @@ function typeOf({ type, outcome, status }: TopicRecord['value']): string | undef
 
 /** Tests webhooks.md with an organization of its own. Its stack retries soon: `WEBHOOK_RETRY_DELAYS`. */
 export function describeWebhooks(stackOf: () => ThrowAwayStack): void {
-  const secrets = new Map<EndpointId, string>(['flaky', 'healthy', 'late'].map((id) => [id as EndpointId, newSecret()]))
+  const secrets = new Map(ENDPOINTS.map((id) => [id, newSecret()]))
   const variables = new Map(workspaceVariables(organization([])))
   for (const [id, secret] of secrets) variables.set(`HOOK_${id.toUpperCase()}`, secret)
   const { nextvisit } = createStackCommands(stackOf, variables)
@@ -137,16 +139,19 @@ export function describeWebhooks(stackOf: () => ThrowAwayStack): void {
   // Each test continues where the one before ended.
   describe('webhooks (webhooks.md)', { timeout: 240_000 }, () => {
     it('lose nothing and keep the order of each user, while requests fail and the dispatcher is killed', async () => {
-      await apply([line('flaky', ', include: [traits]'), line('healthy')])
+      await apply([line('flaky', ', include: [traits]'), line('hanging'), line('healthy')])
       receiver('flaky').reactWith(failingAtRandom(Math.random))
       for (let step = 0; step < 5; step += 1) {
+        receiver('hanging').reactWith(hangingFor(HANGING))
         await Promise.all(users.map((userName) => act(userName, step)))
         stackOf().kill('webhook-dispatcher', 'SIGKILL')
       }
-      const [healthy, flaky] = [await readIds('healthy', 5), await readIds('flaky', 5, 120_000)]
-      expect(healthy.accepted).toEqual(healthy.log)
-      expect(flaky.accepted).toEqual(flaky.log)
-      expect([...receiver('healthy').unverified(), ...receiver('flaky').unverified()]).toEqual([])
+      receiver('hanging').reactWith(accept)
+      for (const id of ['healthy', 'flaky', 'hanging'] as const) {
+        const { accepted, log } = await readIds(id, 5, 120_000)
+        expect(accepted).toEqual(log)
+        expect(receiver(id).unverified()).toEqual([])
+      }
     })
 
     it('have one body each, with the answers of the whole offer, and the profile only if it is included', async () => {
@@ -166,7 +171,7 @@ export function describeWebhooks(stackOf: () => ThrowAwayStack): void {
 
     it('keep their place while they are disabled', async () => {
       receiver('flaky').reactWith(accept)
-      await apply([line('flaky', ', include: [traits], enabled: false'), line('healthy')])
+      await apply([line('flaky', ', include: [traits], enabled: false'), line('hanging'), line('healthy')])
       const before = await eventually(
         async () =>
           (await get('/v2/admin/webhooks')).body['webhooks'] as { readonly id: string; readonly state: string }[],
@@ -175,18 +180,21 @@ export function describeWebhooks(stackOf: () => ThrowAwayStack): void {
       )
       expect(before).toMatchObject([
         { id: 'flaky', state: 'disabled' },
+        { id: 'hanging', state: 'live' },
         { id: 'healthy', state: 'live' },
       ])
+      // No kill ends these requests: they take as long as an attempt may.
+      receiver('hanging').reactWith(hangingFor(HANGING))
       const sofar = receiver('flaky').received().length
       await Promise.all(users.map((userName) => act(userName, 7)))
       await expectEverything('healthy', 6)
       expect(receiver('flaky').received()).toHaveLength(sofar)
-      await apply([line('flaky', ', include: [traits]'), line('healthy')])
+      await apply([line('flaky', ', include: [traits]'), line('hanging'), line('healthy')])
       await expectEverything('flaky', 6)
     })
 
     it('are sent again by a replay, also to an endpoint that was added later', async () => {
-      await apply([line('flaky', ', include: [traits]'), line('healthy'), line('late')])
+      await apply([line('flaky', ', include: [traits]'), line('hanging'), line('healthy'), line('late')])
       const from = new Date(Date.now() - 3_600_000).toISOString()
       const replay = () => post('/v2/admin/webhooks/late/replay', { from })
       const { status, body } = await eventually(replay, (begun) => begun.status === 202, 30_000, 300)
@@ -210,6 +218,22 @@ export function describeWebhooks(stackOf: () => ThrowAwayStack): void {
       ).toHaveLength(1)
     })
 
+    it('arrive although the receiver has not answered a request until its time was over', async () => {
+      await expectEverything('hanging', 6)
+      const hung = receiver('hanging')
+        .received()
+        .filter(({ isAccepted }) => !isAccepted)
+        .slice(-HANGING)
+      for (const { id, data } of hung) {
+        const { body } = await get(`/v2/admin/webhooks/hanging/deliveries?user=${String(data['userId'])}`)
+        const deliveries = body['deliveries'] as { readonly deliveryId: string; readonly webhookId: string }[]
+        const own = deliveries.find(({ webhookId }) => webhookId === id)?.deliveryId ?? ''
+        expect((await get(`/v2/admin/webhooks/hanging/deliveries/${own}`)).body).toMatchObject({
+          attemptLog: [{ outcome: 'timeout' }, { outcome: 'delivered' }],
+        })
+      }
+    })
+
     it('tell of an erasure, and of nothing else of the user', async () => {
       const [userName = ''] = users
       const userId = userIds.get(userName) ?? ''
@@ -220,7 +244,7 @@ export function describeWebhooks(stackOf: () => ThrowAwayStack): void {
             .received()
             .some(({ type, data }) => type === 'user.erased' && data['userId'] === userId),
         )
-      for (const id of ['flaky', 'healthy', 'late'] as const) {
+      for (const id of ENDPOINTS) {
         expect(await eventually(isTold(id), Boolean, 60_000)).toBe(true)
         const list = await get(`/v2/admin/webhooks/${id}/deliveries?user=${userId}`)
         expect(list.body['deliveries']).toMatchObject([{ type: 'user.erased' }])
