@@ -1,10 +1,13 @@
 import type { Server, ServerResponse } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Node, Yallist } from 'yallist'
 import { ListenError } from './errors.ts'
 
 interface GracefulStopOptions {
+  /** How long new connections are still accepted: load balancers notice meanwhile that the process stops. Default 0. */
+  readonly delayMs?: number
   /** How long requests that are on their way on kept connections are still answered. Default 0. */
   readonly graceMs?: number
   /** After this time every connection is closed. */
@@ -24,7 +27,7 @@ interface HttpPartOptions extends GracefulStopOptions {
  * their `request` event on: a server that handles `checkContinue` must emit it, too.
  */
 export function createHttpPart(server: Server, { host, port, portVariable, ...stopping }: HttpPartOptions) {
-  const { track, underWayOn, stop } = createGracefulStop(server, stopping)
+  const { track, underWayOn, isStopping, stop } = createGracefulStop(server, stopping)
   server.prependListener('request', (_request, response) => track(response))
   const start = () =>
     new Promise<{ readonly port: number }>((resolve, reject) => {
@@ -34,24 +37,38 @@ export function createHttpPart(server: Server, { host, port, portVariable, ...st
       })
       server.listen(port, host, () => resolve({ port: (server.address() as AddressInfo).port }))
     })
-  return { start, underWayOn, stop }
+  return { start, underWayOn, isStopping, stop }
 }
 
 /**
- * Stops an HTTP server: refuses new connections, answers requests in flight with `Connection: close`, then closes all
- * connections, so that silent callers do not delay it. `track` must see every response before its headers are written.
+ * Stops an HTTP server: answers with `Connection: close`, refuses new connections after `delayMs`, answers requests in flight,
+ * then closes all connections, so that silent callers do not delay it. `track` must see every response before its headers are
+ * written.
  */
-export function createGracefulStop(server: Server, { graceMs = 0, withinMs }: GracefulStopOptions) {
+export function createGracefulStop(server: Server, { delayMs = 0, graceMs = 0, withinMs }: GracefulStopOptions) {
   // Not a Set: its discarded hash tables would keep the responses of a busy server alive (performance.md, Memory).
   const underWay = new Yallist<ServerResponse>()
-  let isStopping = false
+  let stopped: Promise<void> | undefined
   let isGraceOver = false
   const closeWhenDone = () => {
     if (isGraceOver && underWay.length === 0) server.closeAllConnections()
   }
+  async function stop(): Promise<void> {
+    for (const response of underWay) response.shouldKeepAlive = false
+    if (delayMs > 0) await sleep(delayMs)
+    await new Promise<void>((resolve) => {
+      // `close` of an HTTP server would also reset connections whose next request is on its way.
+      NetServer.prototype.close.call(server, () => resolve())
+      setTimeout(() => {
+        isGraceOver = true
+        closeWhenDone()
+      }, graceMs)
+      setTimeout(() => server.closeAllConnections(), withinMs).unref()
+    })
+  }
   return {
     track: (response: ServerResponse): void => {
-      if (isStopping) response.shouldKeepAlive = false
+      if (stopped) response.shouldKeepAlive = false
       const node = new Node(response)
       underWay.pushNode(node)
       response.once('close', () => {
@@ -61,17 +78,8 @@ export function createGracefulStop(server: Server, { graceMs = 0, withinMs }: Gr
     },
     /** Returns the responses in flight on a connection, in the order of their requests. */
     underWayOn: (socket: Duplex): readonly ServerResponse[] => [...underWay].filter(({ req }) => req.socket === socket),
-    stop: () =>
-      new Promise<void>((resolve) => {
-        isStopping = true
-        for (const response of underWay) response.shouldKeepAlive = false
-        // `close` of an HTTP server would also reset connections whose next request is on its way.
-        NetServer.prototype.close.call(server, () => resolve())
-        setTimeout(() => {
-          isGraceOver = true
-          closeWhenDone()
-        }, graceMs)
-        setTimeout(() => server.closeAllConnections(), withinMs).unref()
-      }),
+    isStopping: (): boolean => stopped !== undefined,
+    /** A second call waits for the first. */
+    stop: (): Promise<void> => (stopped ??= stop()),
   }
 }

@@ -15,6 +15,7 @@ export {
   sendLocally,
   serveCalls,
 } from './calls.ts'
+export { type Addresses, createAddresses } from './addresses.ts'
 export { clusterCheckOf } from './cluster-check-of.ts'
 export { type BatchedOutcome, type BatchedCall, createBatchedCall } from './batched-call.ts'
 export { type Breaker, type BreakerWatch, createBreaker } from './breaker.ts'
@@ -34,6 +35,7 @@ export { createInternalClient } from './internal-client.ts'
 export {
   createInternalServer,
   type Health,
+  internalServerParts,
 } from './internal-server.ts'
 export { createMetrics, createPublishMetrics } from './metrics.ts'
 export { boundConnections } from './bound-connections.ts'

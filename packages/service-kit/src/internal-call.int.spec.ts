@@ -2,6 +2,7 @@ import net from 'node:net'
 import { type CallTable, defineCall } from '@nextvisit/contracts'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
+import { createAddresses } from './addresses.ts'
 import { createCallClient, type CallContext, type Handlers, type CallRoute, NOT_FOUND, serveCalls } from './calls.ts'
 import { createInternalClient } from './internal-client.ts'
 import type { Health, InternalServerOptions } from './internal-server.ts'
@@ -26,7 +27,10 @@ const serve = (routes: readonly CallRoute[], own: Partial<InternalServerOptions>
   givenInternalServer({ token: TOKEN, routes, ...own })
 
 function asksAt(...baseUrls: string[]) {
-  return createCallClient(calls, createInternalClient({ baseUrls, token: TOKEN, timeoutMs: 2_000 }))
+  return createCallClient(
+    calls,
+    createInternalClient({ addresses: createAddresses(baseUrls), token: TOKEN, timeoutMs: 2_000 }),
+  )
 }
 
 /** Says nothing to anybody, and counts who tried. */
@@ -87,8 +91,12 @@ describe('an internal call', () => {
 
   it('is unavailable when its question, its answer or its token is wrong', async () => {
     const { url } = await serve(double)
-    const send = createInternalClient({ baseUrls: [url], token: TOKEN, timeoutMs: 2_000 })
-    const stranger = createInternalClient({ baseUrls: [url], token: 'another token', timeoutMs: 2_000 })
+    const send = createInternalClient({ addresses: createAddresses([url]), token: TOKEN, timeoutMs: 2_000 })
+    const stranger = createInternalClient({
+      addresses: createAddresses([url]),
+      token: 'another token',
+      timeoutMs: 2_000,
+    })
     for (const outcome of [
       await send(calls.double, { n: 'four' }),
       await send({ ...calls.double, answer: z.object({ thrice: z.number() }) }, { n: 4 }),
@@ -100,7 +108,7 @@ describe('an internal call', () => {
 
   it('is unavailable when its answer is too large', async () => {
     const { url } = await serve(serveCalls({ text: calls.text }, { text: async ({ n }) => ({ text: 'x'.repeat(n) }) }))
-    const send = createInternalClient({ baseUrls: [url], token: TOKEN, timeoutMs: 30_000 })
+    const send = createInternalClient({ addresses: createAddresses([url]), token: TOKEN, timeoutMs: 30_000 })
     const read = (n: number) => send(calls.text, { n })
     expect(await read(2_000_000)).toMatchObject({ outcome: 'answered' })
     expect(await read(9 * 1024 * 1024)).toMatchObject({

@@ -2,16 +2,25 @@ import { once } from 'node:events'
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { z, type ZodType } from 'zod'
+import type { Addresses } from './addresses.ts'
 import type { CallOutcome, Send } from './calls.ts'
 import { InternalCallError } from './errors.ts'
 
 interface InternalClientOptions {
-  /** Addresses of the service's processes. The client uses the same address until a call to it fails. */
-  readonly baseUrls: readonly string[]
+  /** The client uses the same address until a call to it fails, or until it vanishes. */
+  readonly addresses: Addresses
   readonly token: string
   /** Maximum duration of a call, over all addresses. */
   readonly timeoutMs: number
 }
+
+/**
+ * Clients keep an idle connection for this time. A server that stops answers on kept connections for longer
+ * (`CLOSE_GRACE_MS`), so it closes none under a call. And no connection to a vanished address stays open.
+ */
+export const KEEP_IDLE_MS = 500
+/** A call that finds no process waits so long for other addresses. */
+const LOOK_UP_WITHIN_MS = 250
 
 /** Fits the largest read model. No service can fill the memory of its callers. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
@@ -24,9 +33,10 @@ const RefusalBody = z.object({ error: z.string(), message: z.string() })
  * Creates the function that carries calls to a service's internal port. Opens connections when they are needed and keeps
  * them alive. Uses `node:http`, because `fetch` takes several times the CPU for a call.
  */
-export function createInternalClient({ baseUrls, token, timeoutMs }: InternalClientOptions): Send {
-  const [httpAgent, httpsAgent] = [new HttpAgent({ keepAlive: true }), new HttpsAgent({ keepAlive: true })]
-  let preferred = 0
+export function createInternalClient({ addresses, token, timeoutMs }: InternalClientOptions): Send {
+  const kept = { keepAlive: true, timeout: KEEP_IDLE_MS }
+  const [httpAgent, httpsAgent] = [new HttpAgent(kept), new HttpsAgent(kept)]
+  let preferred = ''
 
   async function attempt(url: URL, payload: string, leftMs: number, signal?: AbortSignal): Promise<Response> {
     const options = {
@@ -61,24 +71,41 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
   return async ({ path, answer }, question, { deadlineAt = Infinity, signal } = {}) => {
     const deadline = Math.min(deadlineAt, performance.now() + timeoutMs)
     const payload = JSON.stringify(question)
+    const tried = new Set<string>()
     let cause = new InternalCallError('No address of the service is known.')
-    let current = preferred
-    for (let tried = 0; tried < baseUrls.length; tried += 1) {
+    let hasLookedUp = false
+    for (;;) {
       const leftMs = Math.floor(deadline - performance.now())
       if (leftMs <= 0 || signal?.aborted) return unavailable('The budget is used up.', cause)
-      try {
-        return outcomeOf(await attempt(new URL(path, baseUrls[current]), payload, leftMs, signal), answer)
-      } catch (error) {
-        cause = new InternalCallError('The service cannot be reached.', { cause: error })
-        const next = (current + 1) % baseUrls.length
-        // Later calls begin with the next address. Of concurrent failures only the first moves it.
-        if (preferred === current) preferred = next
-        if (!isNotConnected(error)) break
-        current = next
+      const urls = addresses.current()
+      if (!urls.includes(preferred)) preferred = urls[0] ?? ''
+      const url = firstUntried(urls, preferred, tried)
+      if (url === undefined) {
+        if (hasLookedUp) return { outcome: 'unavailable', cause }
+        hasLookedUp = true
+        await addresses.lookUp(Math.min(leftMs, LOOK_UP_WITHIN_MS))
+        continue
       }
+      tried.add(url)
+      const outcome = await attempt(new URL(path, url), payload, leftMs, signal).catch(unreachable)
+      const isFailed = outcome instanceof InternalCallError
+      if (!isFailed && !isNotReady(outcome)) return outcomeOf(outcome, answer)
+      // Later calls begin with the next address. Of concurrent failures only the first moves it.
+      if (preferred === url) preferred = urls[(urls.indexOf(url) + 1) % urls.length] ?? url
+      cause = isFailed ? outcome : new InternalCallError('The service is not ready.')
+      if (isFailed && !isNotConnected(outcome.cause)) return { outcome: 'unavailable', cause }
     }
-    return { outcome: 'unavailable', cause }
   }
+}
+
+/** Returns the first address, from the preferred one on, that was not tried. */
+function firstUntried(urls: readonly string[], preferred: string, tried: ReadonlySet<string>): string | undefined {
+  const first = urls.indexOf(preferred)
+  return [...urls.slice(first), ...urls.slice(0, first)].find((url) => !tried.has(url))
+}
+
+function unreachable(cause: unknown): InternalCallError {
+  return new InternalCallError('The service cannot be reached.', { cause })
 }
 
 interface Response {
@@ -113,6 +140,11 @@ function outcomeOf<Answer extends ZodType>({ status, body }: Response, schema: A
 
 function unavailable(message: string, cause?: Error): CallOutcome<never> {
   return { outcome: 'unavailable', cause: new InternalCallError(message, { cause }) }
+}
+
+/** Returns true for a process that starts or stops: it has not begun the call. */
+function isNotReady({ status, body }: Response): boolean {
+  return status === 503 && RefusalBody.safeParse(body).data?.error === 'NOT_READY'
 }
 
 function isNotConnected(error: unknown): boolean {

@@ -5,7 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { BEHIND, type CallRoute, NOT_FOUND } from './calls.ts'
 import { createHttpPart } from './http-part.ts'
+import { KEEP_IDLE_MS } from './internal-client.ts'
 import { messageOf } from './message-of.ts'
+import type { ServicePart } from './run-service.ts'
 
 export type Health =
   | {
@@ -28,14 +30,20 @@ export interface InternalServerOptions {
   /** Such as a registry of prom-client. */
   readonly metrics: { readonly contentType: string; metrics: () => Promise<string> }
   readonly logger: Logger
+  /** Returns false while the process starts: callers go on to another process. Default: calls are always answered. */
+  readonly takesCalls?: () => boolean
+  /** How long a stop answers calls that arrive on kept connections. Default: 0. */
+  readonly graceMs?: number
 }
 
 const MAX_BODY = '1mb'
 const DEFAULT_DEADLINE_MS = 2_000
 const MAX_DEADLINE_MS = 60_000
 const HEALTH_WITHIN_MS = 2_000
-/** Longer than clients keep idle connections, so that no connection is closed while a request is on its way. */
+/** Longer than clients and scrapers keep idle connections, so that no connection is closed while a request is on its way. */
 const KEEP_ALIVE_MS = 65_000
+/** Longer than clients keep idle connections: a stop closes none that a client might still use. */
+const CLOSE_GRACE_MS = 2 * KEEP_IDLE_MS
 const CLOSE_WITHIN_MS = 3_000
 
 /**
@@ -47,11 +55,36 @@ export function createInternalServer(options: InternalServerOptions) {
     { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 5_000, requestTimeout: 10_000 },
     createApp(options),
   )
-  const { host, port } = options
-  return createHttpPart(server, { host, port, portVariable: 'INTERNAL_PORT', withinMs: CLOSE_WITHIN_MS })
+  const { host, port, graceMs = 0 } = options
+  return createHttpPart(server, { host, port, portVariable: 'INTERNAL_PORT', graceMs, withinMs: CLOSE_WITHIN_MS })
 }
 
-function createApp({ token, routes, isLive, isReady, metrics, logger }: InternalServerOptions): Express {
+/**
+ * Returns the internal port as two parts of a service. `listening` answers probes and scrapes from the beginning of a start.
+ * `calls` comes after the parts that handlers use: the process is ready, and answers calls, once these have started and until
+ * they stop. Before and after that, callers go on to another process. No call is cut off.
+ */
+export function internalServerParts(
+  options: Omit<InternalServerOptions, 'takesCalls' | 'graceMs'>,
+): Readonly<Record<'listening' | 'calls', ServicePart>> {
+  let takesCalls = false
+  const { start, stop, isStopping } = createInternalServer({
+    ...options,
+    isReady: () => {
+      if (takesCalls && !isStopping()) return options.isReady()
+      return { status: 'unavailable', because: `the process ${takesCalls ? 'stops' : 'starts'}` }
+    },
+    takesCalls: () => takesCalls,
+    graceMs: CLOSE_GRACE_MS,
+  })
+  return {
+    listening: { name: 'internal server', start, stop },
+    calls: { name: 'internal calls', start: async () => void (takesCalls = true), stop },
+  }
+}
+
+function createApp(options: InternalServerOptions): Express {
+  const { token, routes, isLive, isReady, metrics, logger, takesCalls = () => true } = options
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -62,7 +95,8 @@ function createApp({ token, routes, isLive, isReady, metrics, logger }: Internal
     response.type(metrics.contentType).send(text)
   })
   const readBody = express.json({ limit: MAX_BODY, inflate: false })
-  for (const route of routes) app.post(route.path, checkToken(token), readBody, answerCall(route, logger))
+  const guards = [checkToken(token), requireReady(takesCalls)]
+  for (const route of routes) app.post(route.path, ...guards, readBody, answerCall(route, logger))
   app.use((_request, response) => refuse(response, 404, 'NO_SUCH_ROUTE', 'There is no such route on this port.'))
   app.use(answerBadBody)
   return app
@@ -92,6 +126,13 @@ function checkToken(token: string): RequestHandler {
   return (request, response, next) => {
     if (timingSafeEqual(digest(request.headers.authorization ?? ''), expected)) return next()
     refuse(response, 401, 'UNAUTHORIZED', 'Send the INTERNAL_TOKEN of this installation as a bearer token.')
+  }
+}
+
+function requireReady(takesCalls: () => boolean): RequestHandler {
+  return (_request, response, next) => {
+    if (takesCalls()) return next()
+    refuse(response, 503, 'NOT_READY', 'The process starts; ask another one.')
   }
 }
 

@@ -1,6 +1,7 @@
 import { addressesVariable, DEFAULT_PARTITIONS, durationMs, type ServiceName } from '@nextvisit/contracts'
 import { type KeyRing, parseKeyRing, SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
 import { z, type ZodType } from 'zod'
+import { type Addresses, createAddresses, isServiceAddress } from './addresses.ts'
 import { ConfigError } from './errors.ts'
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
@@ -186,19 +187,34 @@ export const internalServerConfig = z
     internalServer: { host: env.INTERNAL_HOST, port: env.INTERNAL_PORT, token: env.INTERNAL_TOKEN },
   }))
 
-const serviceAddresses = commaSeparated('an address like http://host:port', (item) =>
-  hasProtocol(item, ['http:', 'https:']),
+const serviceAddresses = commaSeparated(
+  'an address like http://host:port, or dns+http://name:port for every address of a name',
+  isServiceAddress,
 )
+const LOOK_UP_EVERY = 'must be a number of milliseconds from 100 to 60000'
+
+const lookUpConfig = z
+  .object({
+    ADDRESS_LOOKUP_MS: z.coerce
+      .number(LOOK_UP_EVERY)
+      .int(LOOK_UP_EVERY)
+      .min(100, LOOK_UP_EVERY)
+      .max(60_000, LOOK_UP_EVERY)
+      .default(5_000),
+  })
+  .transform((env) => ({ lookUpEveryMs: env.ADDRESS_LOOKUP_MS }))
 
 /** `services`: the internal addresses of these services' processes, from variables such as `METERING_URLS`. */
 export function addressesConfig<Name extends ServiceName>(...names: readonly Name[]) {
   const variables = names.map((name) => [name, addressesVariable(name)] as const)
   return z
     .object(Object.fromEntries(variables.map(([, variable]) => [variable, serviceAddresses])))
-    .transform((env) => ({
-      services: Object.fromEntries(variables.map(([name, variable]) => [name, env[variable]])) as unknown as Readonly<
-        Record<Name, readonly string[]>
-      >,
+    .transform((env) => ({ entries: variables.map(([name, variable]) => [name, env[variable] ?? []] as const) }))
+    .and(lookUpConfig)
+    .transform(({ entries, lookUpEveryMs }) => ({
+      services: Object.fromEntries(
+        entries.map(([name, own]) => [name, createAddresses(own, { lookUpEveryMs })]),
+      ) as Readonly<Record<Name, Addresses>>,
     }))
 }
 

@@ -53,13 +53,13 @@ describe('readConfig', () => {
   })
 
   it('reads the joined parts of a configuration', () => {
-    expect(readConfig(schema, { ...good, UNRELATED: 'x' })).toEqual({
+    expect(readConfig(schema, { ...good, UNRELATED: 'x' })).toMatchObject({
       kafka: { brokers: ['one:9092', 'two:9093'], tls: false, partitions: { keyPartitions: 12, inTopic: 12 } },
       redisUrl: 'redis://127.0.0.1:6379',
       databaseUrl: 'postgresql://all:pw@127.0.0.1/all',
       internalServer: { host: '127.0.0.1', port: 7103, token: 'a token of some length' },
       logLevel: 'info',
-      services: { metering: ['http://127.0.0.1:7103', 'http://127.0.0.1:7113'] },
+      services: { metering: { entries: ['http://127.0.0.1:7103', 'http://127.0.0.1:7113'] } },
     })
   })
 
@@ -92,7 +92,7 @@ describe('readConfig', () => {
       '  INTERNAL_PORT is wrong: must be a port from 0 to 65535',
       '  INTERNAL_TOKEN is not set: must be a secret of 16 characters or more',
       '  LOG_LEVEL is wrong: must be debug, info, warn, error or silent',
-      '  METERING_URLS is not set: must be an address like http://host:port; several separated by commas',
+      '  METERING_URLS is not set: must be an address like http://host:port, or dns+http://name:port for every address of a name; several separated by commas',
     ])
   })
 
@@ -165,9 +165,22 @@ describe('NEXTVISIT_SECRET_KEY', () => {
 
 it('addressesConfig reads the internal addresses of services; the variable of the gateway contains INTERNAL', () => {
   const env = { GATEWAY_INTERNAL_URLS: 'http://127.0.0.1:7100', TRAIT_REGISTRY_URLS: 'https://registry' }
-  expect(readConfig(addressesConfig('gateway', 'trait-registry'), env)).toEqual({
-    services: { gateway: ['http://127.0.0.1:7100'], 'trait-registry': ['https://registry'] },
+  expect(readConfig(addressesConfig('gateway', 'trait-registry'), env)).toMatchObject({
+    services: { gateway: { entries: ['http://127.0.0.1:7100'] }, 'trait-registry': { entries: ['https://registry'] } },
   })
+})
+
+it.each([
+  ['METERING_URLS', 'dns+https://metering:9100'],
+  ['METERING_URLS', 'dns://metering:9100'],
+  ['METERING_URLS', 'dns+http://'],
+  ['METERING_URLS', 'http://one:9100,metering:9100'],
+  ['ADDRESS_LOOKUP_MS', '5s'],
+  ['ADDRESS_LOOKUP_MS', '99'],
+])('addressesConfig refuses %s=%s', (name, value) => {
+  const env = { METERING_URLS: 'dns+http://metering:9100,http://10.0.0.7:9100', ADDRESS_LOOKUP_MS: '100' }
+  expect(() => readConfig(addressesConfig('metering'), env)).not.toThrow()
+  expect(() => readConfig(addressesConfig('metering'), { ...env, [name]: value })).toThrow(`${name} is wrong: must be`)
 })
 
 function readRetention(text: string | undefined): number | undefined {

@@ -1,12 +1,12 @@
 import type { Call, CallTable } from '@nextvisit/contracts'
+import type { Addresses } from './addresses.ts'
 import { type CallClient, createCallClient, type Send } from './calls.ts'
 import { type BreakerWatch, createBreaker } from './breaker.ts'
 import { createInternalClient } from './internal-client.ts'
 import { InternalCallError } from './errors.ts'
 
 interface ServiceClientOptions extends BreakerWatch {
-  /** Addresses of the service's processes. */
-  readonly baseUrls: readonly string[]
+  readonly addresses: Addresses
   readonly token: string
   /** Maximum duration of an admission call. */
   readonly admissionWithinMs: number
@@ -33,12 +33,12 @@ const NOT_CALLED = {
 export function createServiceClient<Table extends CallTable>(
   service: string,
   table: Table,
-  { baseUrls, token, admissionWithinMs, readWithinMs, onCall, ...watch }: ServiceClientOptions,
+  { addresses, token, admissionWithinMs, readWithinMs, onCall, ...watch }: ServiceClientOptions,
 ): ServiceClient<Table> {
   const names = new Map<Call, string>(Object.entries(table).map(([name, call]) => [call, name]))
 
   function callsBehind(breakerName: string, timeoutMs: number) {
-    const sendNow = createInternalClient({ baseUrls, token, timeoutMs })
+    const sendNow = createInternalClient({ addresses, token, timeoutMs })
     const breaker = createBreaker(breakerName, watch)
     const send: Send = (call, question, options) =>
       breaker.run(

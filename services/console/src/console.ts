@@ -20,6 +20,7 @@ import { progressOf } from './live/folded-up-to.ts'
 import { createLiveFeed } from './live/live-feed.ts'
 import { createLiveRoutes } from './live/routes.ts'
 import { createShownUsers } from './live/shown-users.ts'
+import type { Target } from './metrics/sample.ts'
 import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
 import { readOperations } from './operations/consumer-operations.ts'
@@ -30,7 +31,7 @@ import { createReachedLimits } from './registry/reached-limits.ts'
 import { createRegistryRoutes } from './registry/routes.ts'
 import { createReplay } from './replay/routes.ts'
 import { createSegmentRoutes } from './segments/routes.ts'
-import { createServices, topicOf } from './services.ts'
+import { createServices, type ServiceAddresses, topicOf } from './services.ts'
 import type { sessionApi } from './session/api.ts'
 import { createTokenCheck } from './session/check-token.ts'
 import { createSessionRouter } from './session/routes.ts'
@@ -74,10 +75,11 @@ export async function createConsole(parts: ConsoleParts) {
     nowMs,
     logger,
   }
-  const targets = Object.entries(parts.services).flatMap(([service, urls]) => urls.map((url) => ({ service, url })))
-  const sampler = createSampler({ targets, scrape, nowMs })
-  const foldingUsers = dependencies.processes.filter(({ service }) => topicOf(service) === TOPICS.userEvents)
-  const readProgress = async () => progressOf(await readOperations(foldingUsers))
+  const sampler = createSampler({ readTargets: () => targetsOf(parts.services), scrape, nowMs })
+  const readProgress = async () => {
+    const processes = await dependencies.processes()
+    return progressOf(await readOperations(processes.filter(({ service }) => topicOf(service) === TOPICS.userEvents)))
+  }
   const shownUsers = createShownUsers({ ...dependencies.projector, nowMs })
   const feed = createLiveFeed({ ...dependencies, readProgress, shownUsers })
   const findDemo = createFindDemo({ ...dependencies, keysFile: parts.demoKeysFile })
@@ -140,11 +142,24 @@ export async function createConsole(parts: ConsoleParts) {
   return { app, sampler, feed, commands }
 }
 
+/** Returns every process of every service. */
+async function targetsOf(services: ServiceAddresses): Promise<readonly Target[]> {
+  const targets = await Promise.all(
+    Object.entries(services).map(async ([service, addresses]) =>
+      (await addresses.each()).map((url) => ({ service, url })),
+    ),
+  )
+  return targets.flat()
+}
+
 /** Returns the settings that a command needs to ask the services. */
 function serviceEnvironment({
   services,
   internalToken,
 }: Pick<ConsoleParts, 'services' | 'internalToken'>): Readonly<Record<string, string>> {
-  const addresses = Object.entries(services).map(([service, urls]) => [addressesVariable(service), urls.join(',')])
+  const addresses = Object.entries(services).map(([service, { entries }]) => [
+    addressesVariable(service),
+    entries.join(','),
+  ])
   return { INTERNAL_TOKEN: internalToken, ...Object.fromEntries(addresses) }
 }

@@ -10,8 +10,10 @@ import {
   TOPICS,
 } from '@nextvisit/contracts'
 import {
+  type Addresses,
   type CallFunction,
   type CallClient,
+  createAddresses,
   createCallClient,
   type CallOutcome,
   createInternalClient,
@@ -76,21 +78,32 @@ const LATEST_REFUSALS = 200
 /** `error` of the refusal if a service has nothing by that name. */
 export const NOT_FOUND = 'not-found'
 
-/** Internal addresses of the processes of each service. */
-type Addresses = { readonly [Name in ServiceName]: readonly string[] }
+/** Internal addresses of each service. */
+export type ServiceAddresses = Readonly<Record<ServiceName, Addresses>>
 
 /** The services as the console calls them. */
 export type Services = ReturnType<typeof createServices>
 
 /** Creates the calls to every service. Nothing is connected before the first call. `token`: shared by all services. */
-export function createServices(addresses: Addresses, token: string) {
+export function createServices(services: ServiceAddresses, token: string) {
+  const evaluatorCalls = CALLS['form-trigger-evaluator']
   const callsOf = <Table extends CallTable>(
     service: ServiceName,
     table: Table,
     timeoutMs = WITHIN_MS,
-    baseUrls = addresses[service],
-  ) => refusing(service, createCallClient(table, createInternalClient({ baseUrls, token, timeoutMs })))
-  const evaluatorCalls = CALLS['form-trigger-evaluator']
+    addresses = services[service],
+  ) => refusing(service, createCallClient(table, createInternalClient({ addresses, token, timeoutMs })))
+  const evaluatorOf = createForEach((url) =>
+    callsOf('form-trigger-evaluator', evaluatorCalls, WITHIN_MS, createAddresses([url])),
+  )
+  const processOf = new Map(
+    CONSUMERS.map((service) => [
+      service,
+      createForEach((url): ConsumerProcess => {
+        return { service, url, calls: callsOf(service, consumerCalls, SOON_AGAIN_WITHIN_MS, createAddresses([url])) }
+      }),
+    ]),
+  )
   const live = callsOf('gateway', CALLS.gateway, SOON_AGAIN_WITHIN_MS)
   const { readKnownErasures, readSuppressions } = callsOf('gateway', CALLS.gateway)
 
@@ -115,20 +128,27 @@ export function createServices(addresses: Addresses, token: string) {
     collector: callsOf('answer-collector', CALLS['answer-collector']),
     dispatcher: callsOf('webhook-dispatcher', CALLS['webhook-dispatcher']),
     /** Each process of the evaluator: it counts only its own decisions. */
-    evaluators: addresses['form-trigger-evaluator'].map((url) =>
-      callsOf('form-trigger-evaluator', evaluatorCalls, WITHIN_MS, [url]),
-    ),
+    evaluators: async () => evaluatorOf(await services['form-trigger-evaluator'].each()),
     /** Any process of each consumer: all of them know the dead letters of the whole service. */
     consumers: new Map<string, ConsumerCalls>(
       CONSUMERS.map((name) => [name, callsOf(name, consumerCalls, DEAD_LETTERS_WITHIN_MS)]),
     ),
     /** Each process of each consumer: it knows only the partitions that it owns. */
-    processes: CONSUMERS.flatMap((service) =>
-      addresses[service].map((url): ConsumerProcess => {
-        const calls = callsOf(service, consumerCalls, SOON_AGAIN_WITHIN_MS, [url])
-        return { service, url, calls }
-      }),
-    ),
+    processes: async (): Promise<readonly ConsumerProcess[]> => {
+      const all = await Promise.all(
+        Array.from(processOf, async ([service, ofEach]) => ofEach(await services[service].each())),
+      )
+      return all.flat()
+    },
+  }
+}
+
+/** Keeps what is created for each address of a service as long as the service has the address. */
+function createForEach<One>(create: (url: string) => One): (urls: readonly string[]) => readonly One[] {
+  let kept = new Map<string, One>()
+  return (urls) => {
+    kept = new Map(urls.map((url) => [url, kept.get(url) ?? create(url)]))
+    return [...kept.values()]
   }
 }
 

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { CALLS, type ServiceName } from '@nextvisit/contracts'
+import { CALLS } from '@nextvisit/contracts'
+import { createAddresses } from '@nextvisit/service-kit'
 import { expect, it, onTestFinished } from 'vitest'
-import { createServices } from './services.ts'
+import { createServices, type ServiceAddresses } from './services.ts'
 
 /** Starts a service that refuses every call. Returns its address, and the times in ms that callers wait, by path. */
 async function givenService() {
@@ -21,8 +22,8 @@ async function givenService() {
 
 it('a page waits three seconds for a service, and a change ten', async () => {
   const { url, waitsMs } = await givenService()
-  const addresses = Object.fromEntries(Object.keys(CALLS).map((name) => [name, [url]]))
-  const services = createServices(addresses as unknown as Readonly<Record<ServiceName, string[]>>, 'a-token')
+  const addresses = Object.fromEntries(Object.keys(CALLS).map((name) => [name, createAddresses([url])]))
+  const services = createServices(addresses as ServiceAddresses, 'a-token')
   const { gateway, collector } = services
   const user = { organization: 'acme', project: 'shop', userId: randomUUID() }
   const { userId, ...project } = user

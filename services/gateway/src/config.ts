@@ -35,6 +35,13 @@ const gatewayConfig = z
       .default(67_108_864),
     /** Maximum connections; one more is closed at once, and idle ones make room. */
     GATEWAY_MAX_CONNECTIONS: z.coerce.number('must be a number of connections').int().min(1).default(20_000),
+    /** How long a stop still answers, while `/readyz` is 503. Default 0. */
+    GATEWAY_SHUTDOWN_DELAY_MS: z.coerce
+      .number('must be a number of milliseconds')
+      .int()
+      .min(0, 'must be at least 0')
+      .max(60_000, 'must be at most 60000')
+      .default(0),
     /** Proxies whose `X-Forwarded-For` is trusted: addresses and ranges. */
     GATEWAY_TRUSTED_PROXIES: z
       .string()
@@ -49,6 +56,7 @@ const gatewayConfig = z
     requestBudgetMs: env.GATEWAY_REQUEST_BUDGET_MS,
     maxBodyBytesInFlight: env.GATEWAY_MAX_BODY_BYTES_IN_FLIGHT,
     maxConnections: env.GATEWAY_MAX_CONNECTIONS,
+    shutdownDelayMs: env.GATEWAY_SHUTDOWN_DELAY_MS,
     trustedProxies: env.GATEWAY_TRUSTED_PROXIES,
   }))
 

@@ -65,6 +65,8 @@ export interface GatewayParts
   /** Token that all services share. */
   readonly internalToken: string
   readonly countryOf: CountryOf
+  /** Returns true once the process stops. Default: never. */
+  readonly isStopping?: () => boolean
   readonly metrics: GatewayMetrics
   readonly logger: Logger
   /** Default `user-events`. */
@@ -92,7 +94,7 @@ export function createGateway(parts: GatewayParts) {
   const withinMs = { readWithinMs: requestBudgetMs, admissionWithinMs: admissionBudgetMs(requestBudgetMs) }
   const options = { ...withinMs, token: parts.internalToken, onCall: metrics.onServiceCall, ...watch }
   const clientOf = <Name extends keyof typeof services>(name: Name) =>
-    createServiceClient(name, CALLS[name], { ...options, baseUrls: services[name] })
+    createServiceClient(name, CALLS[name], { ...options, addresses: services[name] })
   const clients = {
     userProjector: clientOf('user-projector'),
     traitRegistry: clientOf('trait-registry'),
@@ -156,6 +158,7 @@ export function createGateway(parts: GatewayParts) {
   const keptRefusals = createKeptRefusals({ store: refusalStore, onRefused, onDropped, logger })
 
   const notReadyReasons = () => [
+    ...(parts.isStopping?.() ? ['The gateway stops'] : []),
     ...[userEvents.unavailableReason()].flatMap((reason) => reason ?? []),
     ...reasonsOfView('catalog', UNAVAILABLE_REASONS.noCatalog, catalog),
     ...reasonsOfView('erasures', UNAVAILABLE_REASONS.noErasures, erasures),
@@ -218,10 +221,12 @@ export function createGateway(parts: GatewayParts) {
     replies,
     notReadyReasons,
     undecryptableSecrets: signingSecrets.undecryptable,
+    /** Waits for the first addresses of services. Resolves after a second at the latest. */
+    lookUpServices: () => Promise.all(Object.values(services).map(({ each }) => each())),
     /** Ends timers, gives leased room back and writes the last refusals. Connections belong to their creators. */
     stop: async () => {
       await metering.stop()
-      for (const part of [...Object.values(clients), replies, dependencies]) part.stop()
+      for (const part of [...Object.values(clients), ...Object.values(services), replies, dependencies]) part.stop()
       await keptRefusals.stop()
     },
   }

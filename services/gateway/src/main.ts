@@ -4,12 +4,12 @@ import { createPublisher } from '@nextvisit/log'
 import {
   clusterCheckOf,
   configOrExit,
-  createInternalServer,
   createLogger,
   createMetrics,
   createPublishMetrics,
   createRedis,
   createRedisSubscriber,
+  internalServerParts,
   runService,
 } from '@nextvisit/service-kit'
 import { createErasureMetrics, createErasureView } from '@nextvisit/user-keys'
@@ -20,6 +20,9 @@ import { publishTimeoutMs } from './http/request-budget.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { loadCountries } from './ingest/caller-country.ts'
 import { describeUndecryptable } from './ingest/signing-secrets.ts'
+
+/** Maximum duration of a stop after the delay. */
+const STOP_WITHIN_MS = 10_000
 
 const config = configOrExit(readGatewayConfig)
 const logger = createLogger('gateway', config.logLevel)
@@ -54,6 +57,7 @@ const gateway = createGateway({
   subscriber: subscriber.client,
   internalToken: config.internalServer.token,
   countryOf: loadCountries(),
+  isStopping: () => server.isStopping(),
   metrics: createGatewayMetrics(metrics),
   logger,
 })
@@ -64,7 +68,7 @@ const clusterCheck = clusterCheckOf(connection, {
   logger,
   onUnsafe: (error) => service.fail(error),
 })
-const internalServer = createInternalServer({
+const internalServer = internalServerParts({
   ...config.internalServer,
   routes: gateway.internalRoutes,
   isLive: () => ({ status: 'available' }),
@@ -77,7 +81,12 @@ const internalServer = createInternalServer({
   metrics,
   logger,
 })
-const server = createHttpServer({ ...config, portVariable: 'GATEWAY_PORT', listener: gateway.listener })
+const server = createHttpServer({
+  ...config,
+  delayMs: config.shutdownDelayMs,
+  portVariable: 'GATEWAY_PORT',
+  listener: gateway.listener,
+})
 
 const onCatalogFailed = (error: unknown): void => {
   if (!(error instanceof CatalogViewStoppedError)) service.fail(error)
@@ -85,8 +94,9 @@ const onCatalogFailed = (error: unknown): void => {
 
 const service = runService({
   logger,
+  stopWithinMs: STOP_WITHIN_MS + config.shutdownDelayMs,
   parts: [
-    { name: 'internal server', ...internalServer },
+    internalServer.listening,
     { name: 'cluster check', ...clusterCheck },
     { name: 'redis', ...redis },
     { name: 'replies', ...subscriber },
@@ -94,7 +104,9 @@ const service = runService({
     // Not awaited: until the catalog is read, requests get 503 and /readyz says why.
     { name: 'catalog', start: async () => void catalog.start().catch(onCatalogFailed), stop: catalog.stop },
     { name: 'erasures', ...erasures },
-    { name: 'service clients', start: () => Promise.resolve(), stop: gateway.stop },
+    // Without the addresses, the first requests would be admitted unchecked.
+    { name: 'service clients', start: gateway.lookUpServices, stop: gateway.stop },
+    internalServer.calls,
     {
       name: 'server',
       start: async () => {

@@ -5,7 +5,7 @@ import { contentHashOf, createApiKey, hashApiKey } from '@nextvisit/domain'
 import { createPublisher, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import type { KeyRing } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
-import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
+import { createAddresses, createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { until } from '@nextvisit/testing'
 import { createErasureView, type ErasureView, type Fences } from '@nextvisit/user-keys'
 import { givenErasures } from '@nextvisit/user-keys/test/given-erasures.ts'
@@ -110,6 +110,8 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     ? createErasureView(connection, { logger, topic: erasuresTopic })
     : { ...givenErasures(), ...options.fences, start: async () => {}, stop: async () => {} }
   const answered: { readonly route: string; readonly status: number }[] = []
+  const addressesOf = (service: keyof NonNullable<typeof options.services>) =>
+    createAddresses([options.services?.[service] ?? NOBODY])
   const gateway = createGateway({
     requestBudgetMs,
     instanceId: randomUUID(),
@@ -121,13 +123,13 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     redis: redis.client,
     subscriber: subscriber.client,
     services: {
-      'user-projector': [options.services?.['user-projector'] ?? NOBODY],
-      'trait-registry': [options.services?.['trait-registry'] ?? NOBODY],
-      metering: [options.services?.metering ?? NOBODY],
-      'form-trigger-evaluator': [options.services?.['form-trigger-evaluator'] ?? NOBODY],
-      'user-eraser': [options.services?.['user-eraser'] ?? NOBODY],
-      'answer-collector': [options.services?.['answer-collector'] ?? NOBODY],
-      'webhook-dispatcher': [options.services?.['webhook-dispatcher'] ?? NOBODY],
+      'user-projector': addressesOf('user-projector'),
+      'trait-registry': addressesOf('trait-registry'),
+      metering: addressesOf('metering'),
+      'form-trigger-evaluator': addressesOf('form-trigger-evaluator'),
+      'user-eraser': addressesOf('user-eraser'),
+      'answer-collector': addressesOf('answer-collector'),
+      'webhook-dispatcher': addressesOf('webhook-dispatcher'),
     },
     internalToken: TEST_TOKEN,
     keyRing,

@@ -15,6 +15,7 @@ import { createPublisher, type LogConnection, partitionForKey, readLog, readWate
 import { createDataKey, parseKeyRing } from '@nextvisit/sealing'
 import {
   createCallClient,
+  createAddresses,
   createInternalClient,
   createInternalServer,
   createLogger,
@@ -106,7 +107,11 @@ export async function startEraser(options: EraserOptions) {
     await ended
   }
   onTestFinished(() => kill())
-  const send = createInternalClient({ baseUrls: [`http://127.0.0.1:${port}`], token: TOKEN, timeoutMs: WITHIN_MS })
+  const send = createInternalClient({
+    addresses: createAddresses([`http://127.0.0.1:${port}`]),
+    token: TOKEN,
+    timeoutMs: WITHIN_MS,
+  })
   const calls = createCallClient(userEraserCalls, send)
   const read = async (erasureId: string): Promise<ErasureAnswer | undefined> => {
     const outcome = await calls.readErasure({ ...PROJECT, erasureId })

@@ -5,7 +5,7 @@ import { type CommitDb, type Sql, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import type { WrappedKey } from '@nextvisit/sealing'
-import { createLogger, createMetrics } from '@nextvisit/service-kit'
+import { createAddresses, createLogger, createMetrics } from '@nextvisit/service-kit'
 import { createTestDatabase, createTestTopic } from '@nextvisit/testing'
 import { expect, inject, onTestFinished } from 'vitest'
 import { userEraser } from '../src/consumer.ts'
@@ -141,7 +141,7 @@ export async function startWork(
 ) {
   const asked = { owner: 0, marks: 0, statements: [] as string[] }
   const consumers = await startConsumers(arePassed, fenceOffset)
-  const urls = [consumers.url] as const
+  const addresses = createAddresses([consumers.url])
   const db = counting(parts.db, async (statement) => {
     asked.statements.push(statement.sql)
     if (statement.sql.includes('AS watched')) await sleep(slowScansMs)
@@ -152,12 +152,12 @@ export async function startWork(
       keyRing: RING,
       internalServer: { host: '127.0.0.1', port: 0, token: TOKEN },
       services: {
-        'user-projector': urls,
-        'form-trigger-evaluator': urls,
-        metering: urls,
-        'trait-registry': urls,
-        'answer-collector': urls,
-        'webhook-dispatcher': urls,
+        'user-projector': addresses,
+        'form-trigger-evaluator': addresses,
+        metering: addresses,
+        'trait-registry': addresses,
+        'answer-collector': addresses,
+        'webhook-dispatcher': addresses,
       },
     },
     {

@@ -80,7 +80,7 @@ describe('a consumer', () => {
     const compose = read('docker-compose.yml')
     const variable = name.toUpperCase().replaceAll('-', '_')
     expect(compose).toMatch(new RegExp(`^  ${name}:$`, 'm'))
-    expect(compose).toContain(`${variable}_URLS: http://${name}:`)
+    expect(compose).toContain(`${variable}_URLS: dns+http://${name}:`)
     expect(compose).toContain(`${variable}_DATABASE_URL: `)
   })
 })

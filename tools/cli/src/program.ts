@@ -47,7 +47,7 @@ export async function runProgram(argv: readonly string[], catalogTopic?: string)
     .configureHelp({ visibleOptions: ({ options }) => [...options] })
     .addHelpText(
       'after',
-      '\nCommands act on a local stack, or the system in the environment. Exit: 0 done, 1 failed, 2 invalid input.\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
+      '\nCommands act on a local stack, or the system in the environment (…_URLS: http://host:port, or dns+http://name:port). Exit: 0 done, 1 failed, 2 invalid input.\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
     )
   for (const [name, [summary, load]] of Object.entries(COMMANDS)) {
     const command = argv.includes(name) ? (await load()).createCommand(catalogTopic) : new Command(name)

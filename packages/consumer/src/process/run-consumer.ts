@@ -5,10 +5,10 @@ import { createLogAdmin, createPublisher, type LogAdmin, type LogConnection, typ
 import {
   clusterCheckOf,
   configOrExit,
-  createInternalServer,
   createLogger,
   createMetrics,
   createPublishMetrics,
+  internalServerParts,
   type Logger,
   runService,
   serveCalls,
@@ -133,7 +133,7 @@ export async function runConsumer(
   const barrier = createBarrier({ db: admissionDb, logAdmin, fetchNow, projection: name, topic: projection.topic })
   const personalData = answerPersonalData({ readDb, barrier, countKeyPartitions })
   const clusterCheck = clusterCheckOf(connection, { mode: config.mode, logger, onUnsafe: onFailure })
-  const server = createInternalServer({
+  const server = internalServerParts({
     ...config.internalServer,
     routes: [
       ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, fetchNow, countKeyPartitions }),
@@ -153,11 +153,13 @@ export async function runConsumer(
     logger,
     parts: [
       ...poolParts(pools),
-      { name: 'internal server', ...server },
+      server.listening,
       { name: 'cluster check', ...clusterCheck },
       ...replySender.parts,
       { name: 'log', start: logAdmin.connect, stop: logAdmin.disconnect },
       { name: 'catalog', ...catalog },
+      // Calls need the parts before it. The parts behind it stop first: the group is left at once.
+      server.calls,
       ...(publisher
         ? [{ name: 'publisher', start: publisher.start, stop: () => publisher.stop(STOP_PUBLISHING_WITHIN_MS) }]
         : []),

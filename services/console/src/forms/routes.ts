@@ -56,9 +56,9 @@ export function createFormRoutes(parts: FormRoutesParts) {
   const readCountedForms = createReadCountedForms(parts)
   const inProject = createInProject(catalog)
   const readContent = createReadContent(contents)
-  const readGates = (query: GateCountsQuery, signal: AbortSignal) =>
+  const readGates = async (query: GateCountsQuery, signal: AbortSignal) =>
     Promise.all(
-      evaluators.map(async ({ readGateCounts }) => {
+      (await evaluators()).map(async ({ readGateCounts }) => {
         const counts = await readGateCounts(query, signal)
         return counts.outcome === 'answered' ? counts.answer : undefined
       }),

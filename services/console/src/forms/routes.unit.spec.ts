@@ -72,7 +72,9 @@ function givenRoutes({
       ...projector,
     },
     evaluator: { ...services.evaluator, readOpenCounts: async () => answered({ forms: [] }) },
-    evaluators: [{ ...services.evaluator, readGateCounts: async () => answered({ since: UNTIL, forms: [] }) }],
+    evaluators: async () => [
+      { ...services.evaluator, readGateCounts: async () => answered({ since: UNTIL, forms: [] }) },
+    ],
     nowMs,
   })
   return (name: keyof typeof routes, input: object = {}) =>

@@ -14,7 +14,8 @@ export interface SamplerState {
 }
 
 interface SamplerOptions {
-  readonly targets: readonly Target[]
+  /** Returns the processes that exist now. */
+  readonly readTargets: () => Promise<readonly Target[]>
   /** Reads the metrics of a process as text. Rejects if it does not answer. */
   readonly scrape: (url: string) => Promise<string>
   readonly nowMs: () => number
@@ -27,7 +28,7 @@ const WATCHED_MS = 20_000
 const KEPT_MS = 3_600_000
 
 /** Reads the metrics of every process periodically, and keeps the last hour in memory. */
-export function createSampler({ targets, scrape, nowMs }: SamplerOptions) {
+export function createSampler({ readTargets, scrape, nowMs }: SamplerOptions) {
   const samples: Sample[] = []
   const lastCounters = new Map<string, ReadonlyMap<string, number>>()
   const lastAnswers = new Map<string, LastAnswer>()
@@ -39,10 +40,13 @@ export function createSampler({ targets, scrape, nowMs }: SamplerOptions) {
   let running: Promise<void> = Promise.resolve()
 
   async function takeSample(): Promise<void> {
+    const targets = await readTargets()
     const readings = await scrapeAll(targets, scrape)
     const atMs = nowMs()
     const before = samples.at(-1)
     const increases = sumIncreases(readings, lastCounters)
+    const urls = new Set(targets.map(({ url }) => url))
+    for (const url of lastCounters.keys()) if (!urls.has(url)) lastCounters.delete(url)
     for (const [url, { counters }] of readings) lastCounters.set(url, counters)
     services = serviceReadings(targets, readings)
     const lagSeconds = new Map(

@@ -17,7 +17,7 @@ export function createOperationsRoutes({
   return serveApi(operationsApi, {
     listConsumers: async (_, { role }, signal) => {
       const withMessages = role === 'operator'
-      const operations = Array.from(await readOperations(processes, signal), async ([service, answers]) => {
+      const operations = Array.from(await readOperations(await processes(), signal), async ([service, answers]) => {
         const isAnswering = answers.some(({ answer }) => answer !== undefined)
         const causes = isAnswering ? await readCauses.get(service)?.() : undefined
         // Partitions are shown without the causes, if those were not counted in time.

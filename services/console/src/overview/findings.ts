@@ -120,7 +120,7 @@ function unownedInWords(
   const count = members.get(service)
   const share = `${unowned} of ${partitionsOf(service, partitionCount)} partitions of ${service}`
   if (count !== undefined && count > processes)
-    return `${share} belong to processes that the console does not know: ${count} processes fold, but its ${variable} has ${processes === 1 ? 'one address' : `${processes} addresses`}. Add the addresses of the others there, and in the gateways' ${variable}.`
+    return `${share} belong to processes that the console does not know: ${count} processes fold, but its ${variable} has ${processes === 1 ? 'one address' : `${processes} addresses`}. Add the others there, and in the gateways' ${variable}, or use a name that has all addresses (dns+http).`
   const cause = count === undefined ? ` If it does not, ${variable} may lack the address of their owner.` : ''
   return `${share} have no owner among the answering processes. After a start this resolves within seconds.${cause}`
 }

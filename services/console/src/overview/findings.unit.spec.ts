@@ -74,7 +74,7 @@ describe('findingsOf', () => {
   it.each<[number, string]>([
     [
       2,
-      "1 of 2 partitions of metering belong to processes that the console does not know: 2 processes fold, but its METERING_URLS has one address. Add the addresses of the others there, and in the gateways' METERING_URLS.",
+      "1 of 2 partitions of metering belong to processes that the console does not know: 2 processes fold, but its METERING_URLS has one address. Add the others there, and in the gateways' METERING_URLS, or use a name that has all addresses (dns+http).",
     ],
     [
       1,

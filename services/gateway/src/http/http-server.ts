@@ -25,6 +25,8 @@ export interface HttpServerOptions {
   readonly maxUnreadBytes?: number
   /** Time to read an answer; slower callers are disconnected. Default 10 s. */
   readonly readWithinMs?: number
+  /** How long a stop still accepts connections. Default: 0. */
+  readonly delayMs?: number
   readonly listener: RequestListener
   /** Name of the variable that sets the port, for the error text. */
   readonly portVariable: string
@@ -37,6 +39,7 @@ export function createHttpServer({
   maxConnections,
   maxUnreadBytes = MAX_UNREAD_BYTES,
   readWithinMs = READ_WITHIN_MS,
+  delayMs = 0,
   listener,
   portVariable,
 }: HttpServerOptions) {
@@ -90,6 +93,7 @@ export function createHttpServer({
     host,
     port,
     portVariable,
+    delayMs,
     graceMs: GRACE_MS,
     withinMs: CLOSE_WITHIN_MS,
   })

@@ -24,11 +24,11 @@ interface ConsumerStoresParts extends Pick<WorkConfig, 'services'> {
 
 /** Asks the consumers whether they have erased the users of running erasures, and notes the answers. */
 export function createConsumerStores({ db, services, token, now }: ConsumerStoresParts) {
-  const stores = Object.entries(services).map(([store, baseUrls]) =>
+  const stores = Object.entries(services).map(([store, addresses]) =>
     createConsumerStore({
       db,
       store: store as ErasureStoreName & keyof typeof services,
-      calls: createCallClient(erasedUserCalls, createInternalClient({ baseUrls, token, timeoutMs: WITHIN_MS })),
+      calls: createCallClient(erasedUserCalls, createInternalClient({ addresses, token, timeoutMs: WITHIN_MS })),
       now,
     }),
   )

@@ -1,7 +1,7 @@
 import { type Answers, answerCollectorCalls, type ProjectRef, userProjectorCalls } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { type Captured, deliveryIdOf, LIVE_STREAM, withCaptured } from '@nextvisit/domain'
-import { type CallClient, createCallClient, createInternalClient } from '@nextvisit/service-kit'
+import { type Addresses, type CallClient, createCallClient, createInternalClient } from '@nextvisit/service-kit'
 import type { CompleteHeard } from '../listeners.ts'
 import type { PendingDelivery as ReadDelivery, Turn } from './due-turns.ts'
 
@@ -33,11 +33,11 @@ export type Capture = ReturnType<typeof createCapture>
 
 /** Creates the clients that captures need. */
 export function createCaptureClients(
-  services: Readonly<Record<'user-projector' | 'answer-collector', readonly string[]>>,
+  services: Readonly<Record<'user-projector' | 'answer-collector', Addresses>>,
   token: string,
 ): Pick<CaptureParts, 'users' | 'answers'> {
   const sendTo = (service: keyof typeof services) =>
-    createInternalClient({ baseUrls: services[service], token, timeoutMs: ASK_WITHIN_MS })
+    createInternalClient({ addresses: services[service], token, timeoutMs: ASK_WITHIN_MS })
   return {
     users: createCallClient(userProjectorCalls, sendTo('user-projector')),
     answers: createCallClient(answerCollectorCalls, sendTo('answer-collector')),

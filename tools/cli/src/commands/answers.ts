@@ -76,7 +76,7 @@ export async function answersExport(
   const config = addressesConfig('answer-collector', 'user-projector').and(internalTokenConfig)
   const { services, internalToken: token } = readSettings(config, env)
   const clientOf = (service: keyof typeof services) =>
-    createInternalClient({ baseUrls: services[service], token, timeoutMs: ANSWER_WITHIN_MS })
+    createInternalClient({ addresses: services[service], token, timeoutMs: ANSWER_WITHIN_MS })
   const { state } = await readCatalog(connection, topics.catalog, { withFormContents: format === 'csv' })
   const place = placeOf(state, name)
   const lines = format === 'csv' ? createCsvLines(contentsOf(state, place, formId)) : NDJSON

@@ -1,5 +1,6 @@
 import { gatewayCalls, userEraserCalls } from '@nextvisit/contracts'
 import {
+  type Addresses,
   addressesConfig,
   type CallClient,
   type CallOutcome,
@@ -24,8 +25,7 @@ export interface ErasureClients {
 export function createErasureClients(env: EnvironmentVariables): ErasureClients {
   const config = addressesConfig('gateway', 'user-eraser').and(internalTokenConfig)
   const { services, internalToken: token } = readSettings(config, env)
-  const clientOf = (baseUrls: readonly string[]) =>
-    createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
+  const clientOf = (addresses: Addresses) => createInternalClient({ addresses, token, timeoutMs: ANSWER_WITHIN_MS })
   return {
     gateway: createCallClient(gatewayCalls, clientOf(services.gateway)),
     userEraser: createCallClient(userEraserCalls, clientOf(services['user-eraser'])),

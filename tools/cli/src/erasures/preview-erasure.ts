@@ -53,7 +53,7 @@ async function findMissing({ project: place, userNames, connection, env }: Previ
     addressesConfig('user-projector').and(internalTokenConfig),
     env,
   )
-  const client = createInternalClient({ baseUrls: services['user-projector'], token, timeoutMs: ANSWER_WITHIN_MS })
+  const client = createInternalClient({ addresses: services['user-projector'], token, timeoutMs: ANSWER_WITHIN_MS })
   const { organization, project } = place
   const partitions = connection.partitions?.keyPartitions ?? DEFAULT_PARTITIONS
   const questions = userNames.map((userName) => {

@@ -21,8 +21,8 @@ export async function readWebhookHealth(env: EnvironmentVariables): Promise<Webh
   return askPart(async () => {
     const config = addressesConfig('webhook-dispatcher').and(internalTokenConfig)
     const { services, internalToken: token } = readSettings(config, env)
-    const baseUrls = services['webhook-dispatcher']
-    const client = createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
+    const addresses = services['webhook-dispatcher']
+    const client = createInternalClient({ addresses, token, timeoutMs: ANSWER_WITHIN_MS })
     const read = await createCallClient(webhookDispatcherCalls, client).readUnhealthyEndpoints({})
     if (read.outcome !== 'answered') throw new Error('The webhook dispatcher does not answer. It may be stopped.')
     return { endpoints: read.answer.endpoints }

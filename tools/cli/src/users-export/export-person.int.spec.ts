@@ -5,7 +5,7 @@ import { eventTracked, identifyRequested, organizationConfig } from '@nextvisit/
 import { type Db, sql } from '@nextvisit/database'
 import { userIdOf } from '@nextvisit/domain'
 import { createLogAdmin, readWatermarks } from '@nextvisit/log'
-import { type CallRoute, serveCalls } from '@nextvisit/service-kit'
+import { type Addresses, type CallRoute, createAddresses, serveCalls } from '@nextvisit/service-kit'
 import { givenInternalServer } from '@nextvisit/service-kit/test/given-internal-server.ts'
 import { consumers } from '@nextvisit/services'
 import { expect, it, onTestFinished } from 'vitest'
@@ -129,7 +129,7 @@ async function givenProduct() {
     const end = await exportPerson({
       person,
       connection,
-      services: Object.fromEntries([...servers].map(([service, url]) => [service, [url]])),
+      services: Object.fromEntries([...servers].map(([service, url]) => [service, createAddresses([url])])),
       token: TOKEN,
       env: SECRET_ENV,
       topics,
@@ -220,7 +220,7 @@ it('names services that do not answer, and contains the rest', async () => {
   const end = await exportPerson({
     person: personOf('ada'),
     connection,
-    services: { gateway: ['http://127.0.0.1:1'] },
+    services: { gateway: createAddresses(['http://127.0.0.1:1']) },
     token: TOKEN,
     env: SECRET_ENV,
     topics,
@@ -241,8 +241,9 @@ const tracesIn = (name: string) => [
 
 /** Starts consumers that have only the rows that remain of an erased person, and exports the person. */
 async function exportedWithTraces({ connection, topics }: Awaited<ReturnType<typeof givenSealedLog>>) {
-  const services: Record<string, string[]> = {
-    gateway: [await serve(serveCalls(REFUSALS_ONLY, { readRefusals: async () => ({ refusals: [] }) }))],
+  const noRefusals = serveCalls(REFUSALS_ONLY, { readRefusals: async () => ({ refusals: [] }) })
+  const services: Record<string, Addresses> = {
+    gateway: createAddresses([await serve(noRefusals)]),
   }
   for (const { name } of consumers) {
     const routes = serveCalls(
@@ -252,7 +253,7 @@ async function exportedWithTraces({ connection, topics }: Awaited<ReturnType<typ
         listOfKey: async () => ({ letters: [], next: null }),
       },
     )
-    services[name] = [await serve(routes)]
+    services[name] = createAddresses([await serve(routes)])
   }
   let text = ''
   const end = await exportPerson({

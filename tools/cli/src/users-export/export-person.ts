@@ -1,6 +1,13 @@
 import { CALLS, consumerCalls, gatewayCalls, type LogPosition, userProjectorCalls } from '@nextvisit/contracts'
 import { type LogConnection, toError } from '@nextvisit/log'
-import { createCallClient, createInternalClient, type EnvironmentVariables, type Send } from '@nextvisit/service-kit'
+import {
+  type Addresses,
+  createAddresses,
+  createCallClient,
+  createInternalClient,
+  type EnvironmentVariables,
+  type Send,
+} from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { readUserKeys } from '@nextvisit/user-keys'
 import { CliError } from '../errors.ts'
@@ -16,7 +23,7 @@ export interface ExportPersonOptions {
   readonly person: Person
   readonly connection: LogConnection
   /** Internal addresses by service. */
-  readonly services: Readonly<Record<string, readonly string[]>>
+  readonly services: Readonly<Record<string, Addresses>>
   readonly token: string
   /** With NEXTVISIT_SECRET_KEY, which opens sealed records. */
   readonly env: EnvironmentVariables
@@ -49,7 +56,7 @@ export async function exportPerson({
   onProgress,
 }: ExportPersonOptions): Promise<Exported> {
   const clientOf = (service: string) =>
-    createInternalClient({ baseUrls: services[service] ?? [], token, timeoutMs: ANSWER_WITHIN_MS })
+    createInternalClient({ addresses: services[service] ?? createAddresses([]), token, timeoutMs: ANSWER_WITHIN_MS })
   const person = named.userName === undefined ? await withUserName(named, clientOf('user-projector')) : named
   const names = consumers.map(({ name }) => name)
   const sources = [...names, 'gateway', topics.userEvents, topics.formEvents]

@@ -1,9 +1,11 @@
 import { readCatalog } from '@nextvisit/catalog'
 import { type ProjectRef, webhookDispatcherCalls } from '@nextvisit/contracts'
 import {
+  type Addresses,
   addressesConfig,
   type CallClient,
   type CallOutcome,
+  createAddresses,
   createCallClient,
   createInternalClient,
   internalTokenConfig,
@@ -33,14 +35,15 @@ export async function connectDispatcher(project: ProjectName, topic: string): Pr
   const env = readEnvironment()
   const config = addressesConfig('webhook-dispatcher').and(internalTokenConfig)
   const { services, internalToken: token } = readSettings(config, env)
-  const clientOf = (baseUrls: readonly string[]) =>
-    createCallClient(webhookDispatcherCalls, createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS }))
+  const clientOf = (addresses: Addresses) =>
+    createCallClient(webhookDispatcherCalls, createInternalClient({ addresses, token, timeoutMs: ANSWER_WITHIN_MS }))
   const place = await completeProject(project, env, topic)
-  const urls = services['webhook-dispatcher']
+  const addresses = services['webhook-dispatcher']
+  const urls = await addresses.each()
   return {
     place,
-    any: clientOf(urls),
-    each: new Map(urls.map((url) => [url, clientOf([url])])),
+    any: clientOf(addresses),
+    each: new Map(urls.map((url) => [url, clientOf(createAddresses([url]))])),
     requireInWorkspace: async (endpointId) => {
       if (env['KAFKA_BROKERS'] === undefined) return
       const { state } = await readCatalog(logConnection(env), topic)

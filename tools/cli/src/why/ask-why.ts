@@ -55,8 +55,8 @@ export async function askWhy(env: EnvironmentVariables, question: WhyQuestion, t
   const found = findProject(state, question.project)
   const { organization, project } = found
   const userId = userIdOf(organization, project, userName)
-  const baseUrls = services['form-trigger-evaluator']
-  const send = createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
+  const addresses = services['form-trigger-evaluator']
+  const send = createInternalClient({ addresses, token, timeoutMs: ANSWER_WITHIN_MS })
   const evaluator = createCallClient(formTriggerEvaluatorCalls, send)
   const asked = await evaluator.readForms({ organization, project, userId })
   if (asked.outcome === 'not-found') {
