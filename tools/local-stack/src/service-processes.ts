@@ -6,6 +6,7 @@ import { CHECKOUT, inheritedEnvironment } from './config.ts'
 import type { Connection } from './connection-file.ts'
 import { freePort } from './free-port.ts'
 import type { ProcessPlan } from './owned-process.ts'
+import type { Scale } from './scale.ts'
 import { demoKeysFileIn, type StackSecrets } from './stack-secrets.ts'
 
 /** Process of the gateway, a consumer or the console. */
@@ -24,6 +25,8 @@ export interface ServicesOptions extends Connection {
   /** Port of the console; absent: no console is started. */
   readonly consolePort?: number | undefined
   readonly secrets: StackSecrets
+  /** Default: one process of each consumer. */
+  readonly scale?: Scale | undefined
   /** Overrides the services' inherited environment. */
   readonly environment: NodeJS.ProcessEnv
   readonly onLine: (service: string, line: string) => void
@@ -31,6 +34,7 @@ export interface ServicesOptions extends Connection {
 
 export interface ServiceProcesses {
   readonly gateway: ServiceProcess
+  /** The first process of each consumer, each followed by its replicas. */
   readonly consumers: readonly ServiceProcess[]
   readonly console: ServiceProcess | undefined
   /** URLs of the consumers' internal servers, by the variable that their clients read. */
@@ -51,8 +55,11 @@ export async function serviceProcesses(options: ServicesOptions): Promise<Servic
       ...(asksOthers && Object.fromEntries(serviceUrls)),
       ...((opensRecords || asksOthers) && { NEXTVISIT_SECRET_KEY: options.secrets.secretKey }),
     })
-    serviceUrls.set(addressesVariable, consumer.internalUrl)
-    consumers.push(consumer)
+    const processes = [consumer]
+    for (let number = 2; number <= (options.scale?.get(name) ?? 1); number += 1)
+      processes.push(await replicaOf(consumer, `${name}-${number}`, {}))
+    serviceUrls.set(addressesVariable, processes.map(({ internalUrl }) => internalUrl).join(','))
+    consumers.push(...processes)
   }
   const gateway = serviceProcess('gateway', await freePort(), options, {
     GATEWAY_PORT: String(options.gatewayPort),
@@ -103,21 +110,21 @@ export async function replicaOf(
   name: string,
   own: NodeJS.ProcessEnv,
 ): Promise<ServiceProcess> {
-  const internalPort = await freePort()
+  const { INTERNAL_HOST: host = '127.0.0.1', INTERNAL_PORT: port = await freePort() } = own
   return {
     name,
-    ...onInternalPort(internalPort),
+    ...onInternalPort(port, host),
     plan: {
       ...plan,
       name,
-      env: { ...plan.env, INTERNAL_PORT: String(internalPort), ...own },
+      env: { ...plan.env, INTERNAL_PORT: String(port), ...own },
       logFile: path.join(path.dirname(plan.logFile), `${name}.log`),
     },
   }
 }
 
-function onInternalPort(port: number): Pick<ServiceProcess, 'internalUrl' | 'isReady'> {
-  const internalUrl = `http://127.0.0.1:${port}`
+function onInternalPort(port: number | string, host = '127.0.0.1'): Pick<ServiceProcess, 'internalUrl' | 'isReady'> {
+  const internalUrl = `http://${host}:${port}`
   return { internalUrl, isReady: () => answersOk(`${internalUrl}/readyz`) }
 }
 

@@ -14,6 +14,7 @@ import { requirePort } from './free-port.ts'
 import { createLogSummary } from './log-summary.ts'
 import { startOwnedProcess } from './owned-process.ts'
 import type { Part, PartOptions } from './part.ts'
+import type { Scale } from './scale.ts'
 import { type DatabaseAddresses, needsNoPostgres, prepareDatabases } from './prepare-databases.ts'
 import { createProcessTable, type ProcessTable } from './process-table.ts'
 import { replicaOf, serviceProcesses, type ServiceProcess, type ServiceProcesses } from './service-processes.ts'
@@ -37,6 +38,8 @@ export interface StackOptions {
   readonly durable?: boolean
   /** Kafka's port, and the port of a proxy that Kafka advertises to clients. */
   readonly kafkaPorts?: { readonly port: number; readonly advertisedPort: number }
+  /** Default: one process of each consumer. */
+  readonly scale?: Scale
   /** Additional environment of services. */
   readonly serviceEnvironment?: NodeJS.ProcessEnv
   /** Receives a line for each step and for each later event. */
@@ -135,7 +138,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
   const connection = { kafkaBrokers, databaseUrls, adminDatabaseUrl: adminUrl, redisUrl }
   const { gateway, consumers, serviceUrls } = await startServices(start, connection, secrets)
   const services = [gateway, ...consumers]
-  const started = new Map<string, number>()
+  const started = new Map<string, number>(start.scale)
   await writeConnectionFile(start.dataDirectory, { ...connection, serviceUrls }, secrets)
   return {
     gatewayUrl: `http://127.0.0.1:${start.gatewayPort}`,

@@ -5,13 +5,19 @@ import { printDemo } from '@nextvisit/cli/print-demo'
 import { processInfo } from '@nextvisit/cli/process-info'
 import { readStartConfig } from './config.ts'
 import { portBeside } from './free-port.ts'
+import { readScale, type Scale } from './scale.ts'
 import { startStack } from './stack.ts'
 
 const CHECK_LAUNCHERS_EVERY_MS = 1_000
 
-const HELP = `Usage: npx -y pnpm start
+const HELP = `Usage: npx -y pnpm start [--scale <consumer>=<processes>]…
 
-Starts Kafka, Postgres, Redis, the services and the console on this machine, until Ctrl-C. It takes no arguments. Environment variables:
+Starts Kafka, Postgres, Redis, the services and the console on this machine, until Ctrl-C.
+
+  --scale <consumer>=<processes>
+                       starts several processes of a consumer, such as --scale metering=3 (default: one of each)
+
+Environment variables:
 
   GATEWAY_PORT         port of the gateway (default 8080)
   CONSOLE_PORT         port of the console (default: the gateway's port plus one, or another if that is taken)
@@ -24,10 +30,13 @@ Starts Kafka, Postgres, Redis, the services and the console on this machine, unt
   KAFKA_BROKERS, DATABASE_URL (or one per service, see docs/reference/configuration.md), REDIS_URL
                        existing parts to use instead of starting them`
 
-function explainOrRefuse(): void {
+/** Returns the arguments. Prints the help, or refuses other arguments, and exits. */
+function readArguments(): { readonly scale: Scale } {
   try {
-    const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } })
-    if (!values.help) return
+    const { values } = parseArgs({
+      options: { help: { type: 'boolean', short: 'h' }, scale: { type: 'string', multiple: true } },
+    })
+    if (!values.help) return { scale: readScale(values.scale ?? []) }
     console.log(HELP)
     process.exit(0)
   } catch (error) {
@@ -36,7 +45,7 @@ function explainOrRefuse(): void {
   }
 }
 
-explainOrRefuse()
+const { scale } = readArguments()
 
 const stopping = new AbortController()
 /** Interval within which signals count as one Ctrl-C: `timeout`, npx and a terminal may all forward it. */
@@ -64,7 +73,7 @@ try {
   const { signal } = stopping
   const config = readStartConfig()
   const consolePort = config.consolePort ?? (await portBeside(config.gatewayPort))
-  const stack = await startStack({ ...config, consolePort, signal, onProgress: (line) => console.log(line) })
+  const stack = await startStack({ ...config, scale, consolePort, signal, onProgress: (line) => console.log(line) })
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(`\nNextvisit answers at ${stack.gatewayUrl}, after ${seconds} s. Ctrl-C stops everything.`)
   console.log(`API documentation: ${stack.gatewayUrl}/docs`)
