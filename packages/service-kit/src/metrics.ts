@@ -31,6 +31,7 @@ export function createPublishMetrics(registry: Registry) {
     buckets: [1, 3, 10, 30, 100, 300, 1_000],
     registers: [registry],
   })
+  for (const outcome of ['acknowledged', 'failed']) durations.zero({ outcome })
   return (request: {
     readonly records: number
     readonly durationMs: number

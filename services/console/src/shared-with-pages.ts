@@ -1,4 +1,6 @@
-/** Values that the server and the pages share. The bundle of the pages contains no zod: keep this file free of imports. */
+import { LATE_AFTER_S } from '@nextvisit/contracts/thresholds'
+
+/** Values that the server and the pages share. The bundle of the pages contains no zod: import no module that imports it. */
 export const MAX_WORKSPACE_CHARACTERS = 262_144
 
 /** Maximum lengths in Unicode code points, as zod counts. `maxLength` of an input counts UTF-16 units: see `unitsOf`. */
@@ -24,9 +26,6 @@ export const LIVE_OUTCOMES = ['recorded', 'queued', 'delivered', 'ended', 'refus
 export const NAME_KINDS = ['traits', 'events'] as const
 /** Plans of the demo's users in *Try it*. */
 export const DEMO_PLANS = ['pro', 'free'] as const
-
-/** A short lag is normal. */
-const LATE_AFTER_S = 10
 
 /** Returns true if a consumer or a partition lags too far. */
 export function isLate(lagSeconds: number | null): boolean {

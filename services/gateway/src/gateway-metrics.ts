@@ -1,4 +1,4 @@
-import { isRequestFact, type RouteSignature, type UserFact } from '@nextvisit/contracts'
+import { isRequestFact, RECORDS, type RouteSignature, TOPICS, Unchecked, type UserFact } from '@nextvisit/contracts'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { UndecryptableSecrets } from './ingest/signing-secrets.ts'
 
@@ -70,6 +70,11 @@ export function createGatewayMetrics(registry: Registry) {
     labelNames: ['breaker'],
     registers,
   })
+  // From the start, so that an increase shows from the first one on.
+  for (const [type, { topic }] of Object.entries(RECORDS)) if (topic === TOPICS.userEvents) records.inc({ type }, 0)
+  for (const check of Unchecked.options) unchecked.inc({ check }, 0)
+  for (const outcome of ['replied', 'later']) replyWaits.zero({ outcome })
+  for (const because of ['redis', 'projects']) droppedRefusals.inc({ because }, 0)
   return {
     onAnswered: ({ method, pattern }: RouteSignature, status: number, durationMs: number) =>
       durations.observe({ method, route: pattern, status: String(status) }, durationMs / 1_000),

@@ -7,9 +7,20 @@ interface PartitionGauge {
   readonly read: (progress: PartitionProgress) => number
 }
 
-/** Registers a projection's metrics. Labels name the partition, never a user. */
-export function createRunnerMetrics(registry: Registry, progress: () => readonly PartitionProgress[]) {
+/** Registers a projection's metrics. Labels name the partition, never a user. `types`: of its records. */
+export function createRunnerMetrics(
+  registry: Registry,
+  progress: () => readonly PartitionProgress[],
+  types: readonly string[] = [],
+) {
   const registers = [registry]
+  const records = new Counter({
+    name: 'projection_records_total',
+    help: 'Records that were folded, by type, including duplicates and records of erased users',
+    labelNames: ['type'],
+    registers,
+  })
+  for (const type of types) records.inc({ type }, 0)
   /** Computes the gauge at each scrape, so that it grows while nothing moves. */
   const gaugeOf = ({ name, help, read }: PartitionGauge) =>
     new Gauge({
@@ -23,6 +34,7 @@ export function createRunnerMetrics(registry: Registry, progress: () => readonly
       },
     })
   return {
+    records,
     lagRecords: gaugeOf({
       name: 'projection_lag_records',
       help: 'Records between the checkpoint and the end of the log',

@@ -19,7 +19,7 @@ import { createOwnedPartitions } from '../assign/owned-partitions.ts'
 import type { PartitionCounts } from '../assign/partition-counts.ts'
 import { readerHandlers } from '../assign/reader-handlers.ts'
 import { RunnerStoppedError } from '../core/errors.ts'
-import type { AnyFact, Projection } from '../core/projection.ts'
+import type { AnyFact, Projection, Recorded } from '../core/projection.ts'
 import { createCommitLoop } from '../partition/commit-loop.ts'
 import type { FoldParts } from '../fold/fold-parts.ts'
 import { createPastLog } from '../fold/past-log.ts'
@@ -107,7 +107,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
   const { signal } = stopping
   const owned = createOwnedPartitions()
   const progress = () => owned.reported().map((partition) => partition.progress())
-  const metrics = createRunnerMetrics(registry, progress)
+  const metrics = createRunnerMetrics(registry, progress, Object.keys(projection.evolve))
   const schemaGauges = createSchemaGauges({ db: upkeepDb, projection: name, registry, logger })
 
   const outbox =
@@ -136,6 +136,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
     onCommitted: ({ recorded, duplicates, erased, outboxRows }) => {
       for (const { partition, offset, id, traceparent } of recorded)
         logger.debug({ topic, partition, offset, recordId: id, traceparent }, 'Folded')
+      for (const [type, count] of countTypes(recorded)) metrics.records.inc({ type }, count)
       const folded = recorded.length - duplicates
       if (folded > 0) metrics.batchRecords.observe(folded)
       if (erased > 0) metrics.erased.inc(erased)
@@ -238,4 +239,11 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
       if (record.topic === topic && owned.find(record.partition)) pacing.fetchAwaited(record)
     },
   }
+}
+
+/** Counts the records of a commit by type. */
+function countTypes(records: readonly Recorded<AnyFact>[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const { fact } of records) counts.set(fact.type, (counts.get(fact.type) ?? 0) + 1)
+  return counts
 }

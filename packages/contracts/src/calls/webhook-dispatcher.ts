@@ -18,11 +18,6 @@ import { type CallTable, defineCall, Done } from './define-call.ts'
 /** Maximum number of deliveries in one answer. */
 export const MAX_DELIVERIES_ASKED = 1_000
 
-/** Failures of less time may end with the next attempt: a restart of a receiver takes less. */
-export const WEBHOOK_FAILS_AFTER_MS = 10 * 60_000
-/** The first three retries of a delivery are over by then. */
-export const WEBHOOK_LAGS_AFTER_MS = 60 * 60_000
-
 const endpointFields = { ...projectFields, endpointId: SlugId }
 
 const EndpointsQuery = z.object(projectFields)

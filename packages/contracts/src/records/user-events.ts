@@ -24,7 +24,7 @@ const userFactMembers = {
 }
 
 /** A check that admission skipped because a service did not answer in time (decisions.md, Busy and broken). */
-const Unchecked = z.enum(['user', ...PLAN_LIMITS.map(({ unchecked }) => unchecked)])
+export const Unchecked = z.enum(['user', ...PLAN_LIMITS.map(({ unchecked }) => unchecked)])
 export type Unchecked = z.infer<typeof Unchecked>
 
 /**

@@ -1,8 +1,12 @@
 import {
   addressesVariable,
+  FAILED_SHARE,
+  OUTBOX_LATE_AFTER_S,
   type ServiceName,
+  STALLED_AFTER_S,
   type UnfinishedErasure,
   type UnhealthyEndpoint,
+  VERY_LATE_AFTER_S,
 } from '@nextvisit/contracts'
 import type { PartitionReading } from '../metrics/read-process.ts'
 import { type Sample, totalOf, totalsOf } from '../metrics/sample.ts'
@@ -13,12 +17,6 @@ import type { Finding, FindingLink } from './api.ts'
 import { erasureFindings } from './erasure-findings.ts'
 import { limitFindings, type LimitParts } from './limit-findings.ts'
 import { webhookFindings } from './webhook-findings.ts'
-
-const VERY_LATE_AFTER_S = 60
-const OUTBOX_LATE_AFTER_S = 30
-const STALLED_AFTER_S = 60
-/** Share of 5xx answers above which they are a finding. */
-const FAILED_SHARE = 0.01
 
 const RUNBOOKS = {
   lag: 'lag',

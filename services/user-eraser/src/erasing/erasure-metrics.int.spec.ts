@@ -18,6 +18,10 @@ describe('the metrics of erasures (metrics.md, User eraser)', { timeout: 120_000
       nextvisit_erasures_oldest_seconds: 0,
       nextvisit_erasures_keys_left: 0,
       'nextvisit_erasures_incomplete{store="metering"}': 0,
+      'nextvisit_erasures_failures_total{step="user-keys"}': 0,
+    })
+    expect(await scrape('nextvisit_erasures_key_retention')).toMatchObject({
+      nextvisit_erasures_key_retention_seconds: expect.any(Number),
     })
 
     const key = newKey(randomUUID())
@@ -43,7 +47,7 @@ describe('the metrics of erasures (metrics.md, User eraser)', { timeout: 120_000
     await given.logAdmin.deleteTopic(given.topic)
     const scrape = await givenScrape(given.parts.metrics)
     await startWork(given)
-    const failures = async () => (await scrape('nextvisit_erasures_failures'))[FAILURES] ?? 0
+    const failures = async () => (await scrape('nextvisit_erasures_failures'))[FAILURES]
     await expect.poll(failures, PATIENT).toBeGreaterThan(1)
   })
 })

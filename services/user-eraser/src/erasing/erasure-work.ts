@@ -1,9 +1,11 @@
 import { createRounds, type WorkParts } from '@nextvisit/consumer'
+import { USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { createRedis, createRefusalStore, type ServicePart } from '@nextvisit/service-kit'
 import type { WorkConfig } from '../config.ts'
 import { createConsumerStores } from './consumer-stores.ts'
-import { createErasureMetrics } from './erasure-metrics.ts'
+import { createErasureMetrics, type ErasureStep } from './erasure-metrics.ts'
 import { createKeyRotation } from './key-rotation.ts'
+import { readKeySettings } from './key-settings.ts'
 import { createKeySweep } from './key-sweep.ts'
 import { createReceipts } from './receipts.ts'
 import { createRedisStore } from './redis-store.ts'
@@ -46,8 +48,11 @@ export function createErasureWork(
   const sweep = createKeySweep({ ...parts, topic: keysTopic })
   const rotation = createKeyRotation({ ...parts, keyRing, topic: keysTopic })
   const receipts = createReceipts({ db, keyRing, now, eraseAgain: inRedis.eraseUsers, drainSoon })
-  const { countFailure } = createErasureMetrics(parts)
-  const reported = new Map<string, number>()
+  const { countFailure } = createErasureMetrics({
+    ...parts,
+    readKeySettings: readKeySettings(parts.logAdmin, keysTopic ?? USER_KEYS_TOPIC),
+  })
+  const reported = new Map<ErasureStep, number>()
   /** Since this process owns the work. */
   let areKeysSettled = false
   /** Of the last round. Until the first one, some may be. */
@@ -58,7 +63,7 @@ export function createErasureWork(
    * A step that fails must not prevent the others. It is logged once a minute. Returns true if the step has succeeded, and has more
    * to do at once.
    */
-  async function attempt(step: string, work: () => Promise<boolean | void>): Promise<boolean> {
+  async function attempt(step: ErasureStep, work: () => Promise<boolean | void>): Promise<boolean> {
     try {
       const hasMore = await work()
       reported.delete(step)

@@ -12,7 +12,7 @@ const IDLE = 'organization="acme",project="shop",endpoint="idle"'
 const HOUR_MS = 3_600_000
 
 describe('the metrics of webhooks (metrics.md, Webhook dispatcher)', { timeout: 60_000 }, () => {
-  it('show the oldest record that waits, attempts, requests in flight and disabled endpoints', async () => {
+  it('show the oldest record that waits, attempts, requests in flight, and failing and disabled endpoints', async () => {
     const { url, answerWith } = await startReceiver({ answer: () => {} })
     given.setWebhooks({ id: 'crm', url }, { id: 'idle', url }, { id: 'off', url, enabled: false })
     const registry = createMetrics('spec')
@@ -33,7 +33,8 @@ describe('the metrics of webhooks (metrics.md, Webhook dispatcher)', { timeout: 
       .toMatchObject({
         nextvisit_webhooks_in_flight: 1,
         [`nextvisit_webhooks_oldest_seconds{${IDLE}}`]: 0,
-        nextvisit_webhooks_disabled_endpoints: 0,
+        [`nextvisit_webhooks_failing_seconds{${IDLE}}`]: 0,
+        [`nextvisit_webhooks_disabled{${CRM}}`]: 0,
         'nextvisit_webhooks_attempts_total{outcome="delivered"}': 0,
       })
     const values = await scrape('nextvisit_webhooks_oldest')
@@ -45,10 +46,13 @@ describe('the metrics of webhooks (metrics.md, Webhook dispatcher)', { timeout: 
       .poll(() => scrape('nextvisit_webhooks_'), PATIENT)
       .toMatchObject({
         nextvisit_webhooks_in_flight: 0,
-        nextvisit_webhooks_disabled_endpoints: 1,
+        [`nextvisit_webhooks_disabled{${CRM}}`]: 1,
+        [`nextvisit_webhooks_disabled{${IDLE}}`]: 0,
         'nextvisit_webhooks_attempts_total{outcome="timeout"}': 1,
         'nextvisit_webhooks_attempts_total{outcome="refused"}': 1,
       })
+    const { [`nextvisit_webhooks_failing_seconds{${CRM}}`]: failingFor } = await scrape('nextvisit_webhooks_failing')
+    expect(failingFor).toBeGreaterThan(0)
   })
 
   it('count the age of a replayed record from the replay on', async () => {

@@ -17,31 +17,47 @@ type WebhookMetricsParts = Pick<WorkParts, 'db' | 'metrics' | 'now'> & {
   readonly inFlight: () => number
 }
 
+interface EndpointReading extends EndpointRef {
+  readonly isDisabled: boolean
+  readonly failingSeconds: number
+  readonly oldestSeconds: number
+}
+
+const ENDPOINT_GAUGES: readonly {
+  readonly name: string
+  readonly help: string
+  readonly read: (endpoint: EndpointReading) => number
+}[] = [
+  {
+    name: 'nextvisit_webhooks_oldest_seconds',
+    help: 'Age of the oldest record that is not delivered to an endpoint, in a replay since the replay; 0 if there is none',
+    read: ({ oldestSeconds }) => oldestSeconds,
+  },
+  {
+    name: 'nextvisit_webhooks_failing_seconds',
+    help: 'Time for which every attempt to deliver to an endpoint has failed; 0 if the last one succeeded',
+    read: ({ failingSeconds }) => failingSeconds,
+  },
+  {
+    name: 'nextvisit_webhooks_disabled',
+    help: '1: a 410 or five days of failures have disabled this endpoint',
+    read: ({ isDisabled }) => (isDisabled ? 1 : 0),
+  },
+]
+
 /**
  * Registers the metrics of webhooks (metrics.md, Webhook dispatcher). Each process reports the same gauges of endpoints. Returns a
  * function that counts an attempt.
  */
 export function createWebhookMetrics({ db, metrics, now, catalog, inFlight }: WebhookMetricsParts) {
   const { register } = createReadGauges(metrics, () => readEndpointGauges(db, refsOf(catalog), now()))
-  register(
-    {
-      name: 'nextvisit_webhooks_oldest_seconds',
-      help: 'Age of the oldest record that is not delivered to an endpoint, in a replay since the replay; 0 if there is none',
-      labelNames: ['organization', 'project', 'endpoint'],
-    },
-    (gauge, { oldest }) => {
-      for (const { organization, project, endpointId, ageSeconds } of oldest)
-        gauge.set({ organization, project, endpoint: endpointId }, ageSeconds)
-    },
-  )
-  register(
-    {
-      name: 'nextvisit_webhooks_disabled_endpoints',
-      help: 'Endpoints that a 410 or five days of failures have disabled',
-      labelNames: [],
-    },
-    (gauge, { disabled }) => gauge.set(disabled),
-  )
+  for (const { name, help, read } of ENDPOINT_GAUGES)
+    register({ name, help, labelNames: ['organization', 'project', 'endpoint'] }, (gauge, rows) => {
+      for (const row of rows) {
+        const { organization, project, endpointId: endpoint } = row
+        gauge.set({ organization, project, endpoint }, read(row))
+      }
+    })
   metrics.registerMetric(
     new Gauge({
       name: 'nextvisit_webhooks_in_flight',
@@ -69,10 +85,15 @@ function refsOf(catalog: Pick<CatalogView, 'projects'>): readonly EndpointRef[] 
 }
 
 /** Reads one row of each endpoint, however many deliveries are pending. */
-async function readEndpointGauges(db: Db, refs: readonly EndpointRef[], now: Date) {
-  if (refs.length === 0) return { oldest: [], disabled: 0 }
-  const rows = await db.$queryRaw<(EndpointRef & { oldestAt: Date | null; isDisabled: boolean })[]>(sql`
-    SELECT organization, project, endpoint_id AS "endpointId", disabled_at IS NOT NULL AS "isDisabled", oldest.at AS "oldestAt"
+async function readEndpointGauges(
+  db: Db,
+  refs: readonly EndpointRef[],
+  now: Date,
+): Promise<readonly EndpointReading[]> {
+  if (refs.length === 0) return []
+  const rows = await db.$queryRaw<EndpointRow[]>(sql`
+    SELECT organization, project, endpoint_id AS "endpointId", disabled_at IS NOT NULL AS "isDisabled",
+      failing_since AS "failingSince", oldest.at AS "oldestAt"
     FROM ${endpoints.source('asked', refs)}
     LEFT JOIN endpoints USING (organization, project, endpoint_id)
     LEFT JOIN LATERAL (
@@ -81,9 +102,16 @@ async function readEndpointGauges(db: Db, refs: readonly EndpointRef[], now: Dat
         AND own.status = 'pending'
       ORDER BY created_at LIMIT 1
     ) AS oldest ON TRUE`)
-  const ageOf = (at: Date | null) => (at ? Math.max(0, (now.getTime() - at.getTime()) / 1_000) : 0)
-  return {
-    oldest: rows.map(({ oldestAt, ...ref }) => ({ ...ref, ageSeconds: ageOf(oldestAt) })),
-    disabled: rows.filter(({ isDisabled }) => isDisabled).length,
-  }
+  const secondsSince = (at: Date | null) => (at ? Math.max(0, (now.getTime() - at.getTime()) / 1_000) : 0)
+  return rows.map(({ failingSince, oldestAt, ...endpoint }) => ({
+    ...endpoint,
+    failingSeconds: secondsSince(failingSince),
+    oldestSeconds: secondsSince(oldestAt),
+  }))
+}
+
+interface EndpointRow extends EndpointRef {
+  readonly isDisabled: boolean
+  readonly failingSince: Date | null
+  readonly oldestAt: Date | null
 }
