@@ -13,6 +13,7 @@ import { describeIsolation } from './isolation.suite.ts'
 import { describeKeys } from './keys.suite.ts'
 import { describeLostAnswer, describeVisitAfterLostAnswer } from './lost-answer.suite.ts'
 import { describeMainJob } from './main-job.suite.ts'
+import { describeMetrics } from './metrics.suite.ts'
 import { describeOrderOfChecks } from './order-of-checks.suite.ts'
 import { describePolicy } from './policy.suite.ts'
 import { startProduct, stopProduct } from './product.ts'
@@ -57,6 +58,7 @@ describeChanges()
 describeMainJob()
 describeWebhookCommands()
 describeBrowser()
+describeMetrics()
 // These tests kill the gateway.
 describeLostAnswer()
 describeIdempotency()
