@@ -6,6 +6,7 @@ import { givenSenders, PARTITIONS } from '../test/given-sender.ts'
 import { type Received, startReceiver } from '../test/start-receiver.ts'
 import { Webhook } from 'standardwebhooks'
 import { enableEndpoint, testEndpoint } from './endpoint-commands.ts'
+import { findDelivery } from './find-delivery.ts'
 import { retryDelivery, retryFailed } from './retry-deliveries.ts'
 
 const given = givenSenders()
@@ -17,6 +18,9 @@ const always = { now: new Date(), signal: new AbortController().signal }
 const statuses = async () => (await given.readDeliveries()).map(({ status }) => status)
 const retryOne = (deliveryId: string | undefined) =>
   retryDelivery(given.db(), { ...CRM, deliveryId: deliveryId ?? '' }, new Date())
+
+const find = (deliveryId: string, own: object = {}) =>
+  findDelivery(given.db(), { ...CRM, deliveryId, ...own }, given.catalog())
 
 const at = (hour: number) => `2026-11-02T${hour}:00:00.000Z`
 const orderOf = (all: readonly { readonly userId: string; readonly webhookId: string }[], user = '') =>
@@ -118,6 +122,30 @@ describe('a retry', { timeout: 60_000 }, () => {
     for (const deliveryId of ids) await retryOne(deliveryId)
     await expect.poll(async () => new Set(await statuses()), PATIENT).toEqual(new Set(['delivered']))
     await expect.poll(given.readTurns, PATIENT).toEqual([])
+  })
+})
+
+describe('the webhook-id of a request', () => {
+  it('finds its delivery, and of several the latest, as the id of a delivery does', async () => {
+    given.setWebhooks({ id: 'crm', url: 'https://crm.example' }, { id: 'other', url: 'https://other.example' })
+    const [webhookId, replayId] = [randomUUID(), randomUUID()]
+    const record = { webhookId, type: 'form.answered' as const, status: 'delivered' as const }
+    const [live = ''] = await given.givenDeliveries([record])
+    expect(await find(webhookId.toUpperCase())).toEqual({ ...CRM, deliveryId: live })
+    await given.db().$executeRaw(sql`
+      INSERT INTO replays (replay_id, organization, project, endpoint_id, from_at, to_at, requested_at)
+      VALUES (${replayId}::uuid, 'acme', 'shop', 'crm', now(), now(), now())`)
+    const [replayed = ''] = await given.givenDeliveries([{ ...record, replayId }])
+    await given
+      .db()
+      .$executeRaw(
+        sql`UPDATE deliveries SET created_at = created_at + interval '1 s' WHERE delivery_id = ${replayed}::uuid`,
+      )
+    expect(await find(webhookId)).toEqual({ ...CRM, deliveryId: replayed })
+    expect(await find(live)).toEqual({ ...CRM, deliveryId: live })
+    expect(await find(randomUUID())).toBeUndefined()
+    for (const id of [webhookId, live]) expect(await find(id, { endpointId: 'other' })).toBeUndefined()
+    expect(await find(live, { endpointId: 'gone' })).toBeUndefined()
   })
 })
 

@@ -5,6 +5,7 @@ import { BEHIND, type CallContext, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { enableEndpoint, testEndpoint } from './endpoint-commands.ts'
 import { webhookOf } from './endpoints.ts'
+import { findDelivery } from './find-delivery.ts'
 import { createListeners, TOO_MANY_LISTENERS } from './listeners.ts'
 import { createProjection } from './projection.ts'
 import { readEndpoints, readUnhealthyEndpoints } from './queries.ts'
@@ -51,15 +52,16 @@ export const webhookDispatcher = defineConsumer({
       return { ...(await readDeliveries(context.readDb, query)), ...staleUnless(isCaughtUp) }
     },
     readDelivery: async (query, { readDb, catalog }) => {
-      return (webhookOf(catalog, query) && (await readDelivery(readDb, query))) ?? NOT_FOUND
+      const found = await findDelivery(readDb, query, catalog)
+      return (found && (await readDelivery(readDb, found))) ?? NOT_FOUND
     },
     replay: async (command, { db, catalog, now, countKeyPartitions }) => {
       if (!webhookOf(catalog, command)) return NOT_FOUND
       return beginReplay(db, command, { partitions: await countKeyPartitions(), now: now() })
     },
     retryDelivery: async (query, { db, catalog, now }) => {
-      if (!webhookOf(catalog, query) || !(await retryDelivery(db, query, now()))) return NOT_FOUND
-      return { deliveryId: query.deliveryId }
+      const found = await findDelivery(db, query, catalog)
+      return found && (await retryDelivery(db, found, now())) ? { deliveryId: found.deliveryId } : NOT_FOUND
     },
     retryFailed: async (command, { db, catalog, now, signal }) => {
       if (!webhookOf(catalog, command)) return NOT_FOUND

@@ -7,9 +7,7 @@ import {
   WebhookDeliveryDetail,
   WebhookEndpoints,
   WebhookReplayBegun,
-  WebhookReplayBody,
   WebhookRetried,
-  WebhookRetryBody,
 } from '../public/webhooks.ts'
 import { WebhookEvent } from '../workspace/webhook.ts'
 import { projectFields } from './call-fields.ts'
@@ -53,16 +51,28 @@ const DeliveriesQuery = z.object({
 })
 export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>
 
-const DeliveryQuery = z.object({ ...endpointFields, deliveryId: Uuid })
+const DeliveryQuery = z.object({
+  ...endpointFields,
+  /** Its id, or the `webhook-id` of its requests: of several deliveries with this one, the latest. */
+  deliveryId: Uuid,
+})
 export type DeliveryQuery = z.infer<typeof DeliveryQuery>
 
-const ReplayCommand = z.object({ ...endpointFields, ...WebhookReplayBody.shape })
+/** Postgres has no year 0. */
+const pastInstant = Instant.refine((text) => !text.startsWith('0000'), 'must be later than the year 0000')
+/** Records of a time. `to`: exclusive; absent: until now. */
+export const RetryRange = z.object({ from: pastInstant, to: pastInstant.optional() })
+export type RetryRange = z.infer<typeof RetryRange>
+/** `events`: absent, those of the endpoint. */
+export const ReplayRange = RetryRange.extend({ events: z.array(WebhookEvent).min(1).optional() })
+
+const ReplayCommand = z.object({ ...endpointFields, ...ReplayRange.shape })
 export type ReplayCommand = z.infer<typeof ReplayCommand>
 /** Maximum number of replays of an endpoint that are not complete: each may write a delivery for every record. */
 export const MAX_UNFINISHED_REPLAYS = 10
 export const TOO_MANY_REPLAYS = 'too many replays' as const
 
-const RetryCommand = z.object({ ...endpointFields, ...WebhookRetryBody.shape })
+const RetryCommand = z.object({ ...endpointFields, ...RetryRange.shape })
 export type RetryCommand = z.infer<typeof RetryCommand>
 
 const EndpointCommand = z.object(endpointFields)

@@ -6,8 +6,6 @@ import { SegmentCause } from '../records/form-events.ts'
 import { WebhookEvent, WebhookInclude } from '../workspace/webhook.ts'
 
 const count = z.number().int().min(0)
-/** Postgres has no year 0. */
-const pastInstant = Instant.refine((text) => !text.startsWith('0000'), 'must be later than the year 0000')
 
 const userMembers = {
   organization: SlugId.describe('The organization of the project.'),
@@ -194,22 +192,25 @@ export type WebhookEndpoint = z.infer<typeof WebhookEndpoint>
 export const WebhookEndpoints = z.strictObject({ webhooks: z.array(WebhookEndpoint), ...staleFields })
 export type WebhookEndpoints = z.infer<typeof WebhookEndpoints>
 
+const givenRange = {
+  from: z
+    .string()
+    .describe(
+      'The first instant: ISO 8601 with a time zone, or a day such as `2026-01-31`, which begins at midnight UTC.',
+    ),
+  to: z.string().nullish().describe('The end, exclusive, in the same form. Default: now.'),
+}
+
 /** `POST /v2/admin/webhooks/{id}/replay`. */
 export const WebhookReplayBody = z.object({
-  from: pastInstant.describe('The first instant: records from this time on.'),
-  to: pastInstant.optional().describe('The end, exclusive. Default: now.'),
-  events: z.array(WebhookEvent).min(1).optional().describe('Default: the events of the endpoint.'),
+  ...givenRange,
+  events: z.array(WebhookEvent).min(1).nullish().describe('Default: the events of the endpoint.'),
 })
-export type WebhookReplayBody = z.infer<typeof WebhookReplayBody>
 export const WebhookReplayBegun = z.strictObject({ replayId: Uuid })
 export type WebhookReplayBegun = z.infer<typeof WebhookReplayBegun>
 
 /** `POST /v2/admin/webhooks/{id}/retry`: retries failed deliveries by the time of their record. */
-export const WebhookRetryBody = z.object({
-  from: pastInstant.describe('The first instant.'),
-  to: pastInstant.optional().describe('The end, exclusive. Default: now.'),
-})
-export type WebhookRetryBody = z.infer<typeof WebhookRetryBody>
+export const WebhookRetryBody = z.object(givenRange)
 export const WebhookRetried = z.strictObject({ retried: count })
 export type WebhookRetried = z.infer<typeof WebhookRetried>
 

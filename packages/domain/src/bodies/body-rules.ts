@@ -16,6 +16,9 @@ const { userNameLength, eventNameLength, traitKeyLength, traitOperations, traitS
 const { batchItems, erasedUserNames, propertiesBytes, propertiesDepth, propertyKeyLength, propertyStringLength } =
   BODY_LIMITS
 
+const INSTANT_OR_DAY =
+  'an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z, or a day, such as 2026-01-31, which begins at midnight UTC'
+
 /** The rules for the bodies of public routes, by name. A rule for several members is a function of the member's name. */
 export const BODY_RULES = nameRules({
   // The body as a whole (decisions.md, Order of checks: JSON).
@@ -49,12 +52,12 @@ export const BODY_RULES = nameRules({
 
   // A range of webhooks (webhooks.md).
   firstInstant: {
-    message: 'from must be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
-    when: 'A `from` that is missing, or no date and time with a time zone',
+    message: `from must be ${INSTANT_OR_DAY}`,
+    when: 'A `from` that is missing, or no day and no date and time with a time zone',
   },
   endInstant: {
-    message: 'to must be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z; it is exclusive',
-    when: 'A `to` that is no date and time with a time zone',
+    message: `to must be ${INSTANT_OR_DAY}; it is exclusive`,
+    when: 'A `to` that is no day and no date and time with a time zone',
   },
   instants: {
     message: 'from must be before to, which is exclusive, and before now',

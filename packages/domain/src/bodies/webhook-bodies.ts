@@ -17,6 +17,9 @@ export interface ReplayBody extends WebhookRange {
   readonly events?: readonly WebhookEvent[]
 }
 
+/** It begins at midnight UTC, as for the command line. */
+const DAY = /^\d{4}-\d\d-\d\d$/
+
 type Parsed<Value> = { readonly outcome: 'ok'; readonly value: Value } | Rejection
 
 /** Parses the range of a retry. It ends now at the latest. */
@@ -44,5 +47,6 @@ export function parseReplayBody(body: JsonObject, nowMs: number): Parsed<ReplayB
 
 function instantIn(body: JsonObject, member: string): number | undefined {
   const text = memberOf(body, member)
-  return typeof text === 'string' ? parseInstant(text) : undefined
+  if (typeof text !== 'string') return undefined
+  return parseInstant(DAY.test(text) ? `${text}T00:00Z` : text)
 }

@@ -14,6 +14,13 @@ describe('the body of a replay', () => {
     })
   })
 
+  it('takes days, which begin at midnight UTC', () => {
+    expect(retry({ from: '2026-11-27', to: '2026-11-28' })).toEqual({
+      outcome: 'ok',
+      value: { from: FROM, to: '2026-11-28T00:00:00.000Z' },
+    })
+  })
+
   it.each([{}, { to: null, events: null }, { to: '2027-01-01T00:00:00Z' }])('ends now at the latest: %j', (special) => {
     expect(replay({ from: FROM, ...special })).toEqual({ outcome: 'ok', value: { from: FROM, to: NOW } })
   })
@@ -25,7 +32,8 @@ describe('the body of a replay', () => {
   it.each([
     [{}, 'from'],
     [{ from: 1_795_000_000 }, 'from'],
-    [{ from: '2026-11-27' }, 'from'],
+    [{ from: '2026-11-27T09:30' }, 'from'],
+    [{ from: '2026-02-30' }, 'from'],
     [{ from: FROM, to: 'tomorrow' }, 'to'],
     [{ from: FROM, to: 7 }, 'to'],
     [{ from: FROM, to: FROM }, 'from'],

@@ -3,6 +3,8 @@ import {
   DeliveryStatus,
   Instant,
   projectFields,
+  ReplayRange,
+  RetryRange,
   SlugId,
   Uuid,
   WebhookDelivery,
@@ -11,9 +13,7 @@ import {
   WebhookEndpoint,
   WebhookEvent,
   WebhookReplayBegun,
-  WebhookReplayBody,
   WebhookRetried,
-  WebhookRetryBody,
 } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { defineRoute, Nothing } from '../http/define-route.ts'
@@ -45,7 +45,7 @@ const PERIOD = { path: ['to'], error: 'must be later than from' }
 
 const inLog = ({ organization, project, endpointId }: EndpointPath) => ({ organization, project, endpointId })
 const deliveryInLog = ({ deliveryId, ...path }: DeliveryPath) => ({ ...inLog(path), deliveryId })
-const periodInLog = ({ from, to }: z.infer<typeof WebhookRetryBody>) => ({ from, ...(to !== undefined && { to }) })
+const periodInLog = ({ from, to }: RetryRange) => ({ from, ...(to !== undefined && { to }) })
 
 export const webhooksApi = {
   /** Lists the endpoints of a project with their health. Viewers see only the host of an address: its path may be a secret. */
@@ -104,13 +104,13 @@ export const webhooksApi = {
   /** Retries the failed deliveries of a period. */
   retryFailed: defineRoute({
     role: 'operator',
-    input: EndpointPath.extend(WebhookRetryBody.shape).refine(hasPeriod, PERIOD),
+    input: EndpointPath.extend(RetryRange.shape).refine(hasPeriod, PERIOD),
     answer: WebhookRetried,
     logged: (input) => ({ ...inLog(input), ...periodInLog(input) }),
   }),
   startWebhookReplay: defineRoute({
     role: 'operator',
-    input: EndpointPath.extend(WebhookReplayBody.shape).refine(hasPeriod, PERIOD),
+    input: EndpointPath.extend(ReplayRange.shape).refine(hasPeriod, PERIOD),
     answer: WebhookReplayBegun,
     logged: (input) => ({
       ...inLog(input),

@@ -6,7 +6,7 @@ import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
 import type { createCallerAddress } from './caller-address.ts'
 import { createFindKey, isKeyInBody, keyInHeaders, writeKeyIn } from './find-key.ts'
-import { type BodyReaderOptions, createBodyReader, type ReceivedBody } from './body/read-body.ts'
+import { type BodyReaderOptions, createBodyReader, isEmpty, type ReceivedBody } from './body/read-body.ts'
 import { admissionBudgetMs } from './request-budget.ts'
 import type { Aborted, CheckedRequest, Route } from './route.ts'
 
@@ -79,7 +79,8 @@ export function createRequestChecks(parts: CheckRequestParts) {
     receiveBody: async (state: RequestState, { entry }: CatalogKey): Promise<Refusal | Aborted | undefined> => {
       const { received, route } = state
       if (received) return received.moveTo(entry.sha256) ? undefined : refuse(REFUSALS.tooManyBytes)
-      return route.method === 'POST' && !route.hasNoBody ? receive(state, entry.sha256) : undefined
+      if (route.method !== 'POST' || route.hasNoBody || (route.isCommand && isEmpty(state.request))) return undefined
+      return receive(state, entry.sha256)
     },
 
     /** Parses the body, and derives the id of the request from its `Idempotency-Key`. */

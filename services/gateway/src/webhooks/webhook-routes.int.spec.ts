@@ -103,6 +103,16 @@ describe('the routes of webhooks (webhooks.md)', () => {
     expect(asked()).toMatchObject({ endpointId: 'crm', ...sent })
   })
 
+  it('take days, and name what is missing if there is no body', async () => {
+    await post('crm/replay', { from: '2026-11-01', to: '2026-11-02' })
+    expect(asked()).toMatchObject({ from: '2026-11-01T00:00:00.000Z', to: '2026-11-02T00:00:00.000Z' })
+    for (const path of ['crm/replay', 'crm/retry'])
+      expect((await command(path)).body).toMatchObject({
+        status: 400,
+        message: expect.stringMatching(/^from must be .* or a day/),
+      })
+  })
+
   it('retry failed deliveries of a range', async () => {
     const { status, body } = await post('crm/retry', { from: INSTANT })
     expect([status, body]).toEqual([200, { retried: 7 }])

@@ -263,14 +263,15 @@ describe('nextvisit webhooks replay', () => {
 describe('nextvisit webhooks retry', () => {
   it('sends one delivery, or the failed ones of a range, again', async () => {
     const { asked, run } = await givenDispatcher({
-      retryDelivery: async ({ deliveryId }) => ({ deliveryId }),
+      retryDelivery: async () => ({ deliveryId: DELIVERY }),
       retryFailed: async () => ({ retried: 1_234 }),
     })
-    expect((await run('retry', 'crm', DELIVERY)).stdout).toBe(`Delivery ${DELIVERY} is sent again.\n`)
+    // Named by its webhook-id.
+    expect((await run('retry', 'crm', OTHER)).stdout).toBe(`Delivery ${DELIVERY} is sent again.\n`)
     expect((await run('retry', 'crm', '--from', '2026-11-27')).stdout).toBe('1,234 failed deliveries are sent again.\n')
     const crmOfShop = { organization: 'acme', project: 'shop', endpointId: 'crm' }
     expect(asked).toEqual([
-      ['retryDelivery', { ...crmOfShop, deliveryId: DELIVERY }],
+      ['retryDelivery', { ...crmOfShop, deliveryId: OTHER }],
       ['retryFailed', { ...crmOfShop, from: '2026-11-27T00:00:00.000Z' }],
     ])
   })

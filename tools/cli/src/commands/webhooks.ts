@@ -55,7 +55,7 @@ Example:
 function deliveriesCommand(topic: string): Command {
   return ofWebhook(new Command('deliveries'))
     .description('Show the latest deliveries of a webhook, or one with its body and all attempts.')
-    .argument('[delivery]', 'id of one delivery', parseUuid)
+    .argument('[delivery]', 'id of one delivery, or the webhook-id of a request', parseUuid)
     .addOption(new Option('--status <status>', 'only deliveries with this status').choices(DeliveryStatus.options))
     .option('--user <userName>', 'only of this user, exactly as given to identify-user')
     .option('--user-id <userId>', 'instead of --user', parseUuid)
@@ -103,7 +103,11 @@ Example:
 function retryCommand(topic: string): Command {
   return ofWebhook(new Command('retry'))
     .description('Send one delivery again, or the failed ones of a range of time.')
-    .argument('[delivery]', 'id of one delivery: also a delivered one, and a pending one at once', parseUuid)
+    .argument(
+      '[delivery]',
+      'id, or webhook-id, of one delivery: also a delivered one, and a pending one at once',
+      parseUuid,
+    )
     .option('--from <instant>', 'failed deliveries of records from this day or instant on', parseInstant)
     .option('--to <instant>', 'the end, exclusive; default: now', parseInstant)
     .addHelpText(

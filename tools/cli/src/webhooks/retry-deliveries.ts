@@ -28,8 +28,8 @@ export async function retryDeliveries(
   if (from === undefined) {
     const id = deliveryId ?? ''
     const asked = await any.retryDelivery({ ...place, endpointId, deliveryId: id })
-    await answerAbout(dispatcher, endpointId, asked, noDelivery(endpointId, id))
-    return print(`Delivery ${id} is sent again.`)
+    const begun = await answerAbout(dispatcher, endpointId, asked, noDelivery(endpointId, id))
+    return print(`Delivery ${begun.deliveryId} is sent again.`)
   }
   const asked = await any.retryFailed({ ...place, endpointId, ...rangeOf(from, to) })
   const { retried } = await answerAbout(dispatcher, endpointId, asked)

@@ -114,6 +114,11 @@ export function saysTooLarge(request: IncomingMessage, maxBytes: number): boolea
   return Number(request.headers['content-length'] ?? 0) > maxBytes
 }
 
+/** Returns true if the request has no body, as curl sends it without `-d`. */
+export function isEmpty({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+}
+
 /** Names of UTF-8, as clients write it, and of ASCII, which is a part of it. */
 const UTF_8: readonly string[] = ['utf-8', 'utf8', 'utf8mb4', 'us-ascii', 'ascii']
 
