@@ -26,24 +26,35 @@ export interface Erasures extends Fences {
 const DAY_MS = 24 * 3_600_000
 /** Longer than a marker in Redis holds a copy of a key. */
 const FENCES_KEPT_MS = 8 * DAY_MS
-/** The oldest are forgotten first. About 30 MB. */
-const MAX_FENCES = 200_000
+/** The oldest are forgotten first (decisions.md, Erasure: *Memory of gateways*). */
+const MAX_FENCES = 1_000_000
 /** An `Idempotency-Key` is remembered for a day. */
 const REQUESTS_KEPT_MS = DAY_MS
 const MAX_REQUESTS = 100_000
+/** Requests whose later copies are dropped. */
+const MAX_IDS = 1_000_000
+
+interface Bounds {
+  readonly maxFences?: number
+  readonly maxIds?: number
+}
 
 /**
  * Creates the fold of `erasures`. Suppressions are exact; erasures and fences are those of the last days. A fence must be the one that
- * the user eraser computes, which folds each erasureId once, however late its second copy comes. An id takes 80 bytes, forever.
+ * the user eraser computes, which folds each erasureId once. A copy that comes after a million other requests may repeat a suppression.
  */
-export function createErasureFold(): { readonly fold: (fact: ErasureFact, offset: bigint) => void } & Erasures {
+export function createErasureFold({
+  maxFences = MAX_FENCES,
+  maxIds = MAX_IDS,
+}: Bounds = {}): { readonly fold: (fact: ErasureFact, offset: bigint) => void } & Erasures {
   /** By project. */
   const suppressed = new Map<string, Suppressions>()
   let suppressedUsers = 0
-  /** In the order of the log. */
-  const fences = new Map<string, { readonly keysUntilMs: number; readonly atMs: number }>()
+  /** `keysUntil` by user, in the order of the log. Until it is past, the clock alone makes no key that is late enough. */
+  const fences = new Map<string, number>()
   const listeners: ((userIds: readonly string[]) => void)[] = []
   const requests = new Map<string, RequestedErasure & { readonly projectKey: string; readonly atMs: number }>()
+  /** In the order of the log. */
   const known = new Set<string>()
 
   function request(fact: ErasureRequested, offset: bigint): void {
@@ -51,19 +62,21 @@ export function createErasureFold(): { readonly fold: (fact: ErasureFact, offset
     // A repeated request changes nothing: the users may have returned since.
     if (known.has(id)) return
     known.add(id)
+    forgetFirst(known, maxIds)
     const userIds = [...new Set(fact.userIds)]
     const receivedMs = Date.parse(received)
     const projectKey = projectKeyOf(fact)
     requests.set(id, { id, unknown, received, users: userIds.length, projectKey, atMs: receivedMs })
     for (const userId of userIds) {
-      const keysUntilMs = keysUntilMsOf(fencedFromMs(fact), fences.get(userId)?.keysUntilMs)
+      const keysUntilMs = keysUntilMsOf(fencedFromMs(fact), fences.get(userId))
       fences.delete(userId)
-      // Until it is past, the clock alone makes no key that is late enough.
-      fences.set(userId, { keysUntilMs, atMs: keysUntilMs })
+      fences.set(userId, keysUntilMs)
     }
     if (suppress) suppressUsers(fact, Number(offset))
-    forget(requests, receivedMs - REQUESTS_KEPT_MS, MAX_REQUESTS)
-    forget(fences, receivedMs - FENCES_KEPT_MS, MAX_FENCES)
+    forgetOlder(requests, receivedMs - REQUESTS_KEPT_MS, ({ atMs }) => atMs)
+    forgetFirst(requests, MAX_REQUESTS)
+    forgetOlder(fences, receivedMs - FENCES_KEPT_MS, (keysUntilMs) => keysUntilMs)
+    forgetFirst(fences, maxFences)
     for (const listener of listeners) listener(userIds)
   }
 
@@ -83,7 +96,7 @@ export function createErasureFold(): { readonly fold: (fact: ErasureFact, offset
         suppressedUsers -= 1
     },
     isSuppressed: (user) => suppressedUsers > 0 && suppressed.get(projectKeyOf(user))?.has(user.userId) === true,
-    keysUntilOf: (userId) => fences.get(userId)?.keysUntilMs,
+    keysUntilOf: (userId) => fences.get(userId),
     onErased: (listener) => void listeners.push(listener),
     suppressionsOf: ({ limit, after, ...project }) =>
       suppressed.get(projectKeyOf(project))?.page(limit, after) ?? { suppressions: [], next: null },
@@ -95,10 +108,18 @@ export function createErasureFold(): { readonly fold: (fact: ErasureFact, offset
   }
 }
 
-/** Removes the first entries that are older than an instant, or more than `max`. */
-function forget(entries: Map<string, { readonly atMs: number }>, beforeMs: number, max: number): void {
-  for (const [key, { atMs }] of entries) {
-    if (atMs >= beforeMs && entries.size <= max) return
+/** Removes the first entries that are older than an instant. */
+function forgetOlder<Entry>(entries: Map<string, Entry>, beforeMs: number, atMsOf: (entry: Entry) => number): void {
+  for (const [key, entry] of entries) {
+    if (atMsOf(entry) >= beforeMs) return
+    entries.delete(key)
+  }
+}
+
+/** Removes the first entries beyond `max`. */
+function forgetFirst(entries: Map<string, unknown> | Set<string>, max: number): void {
+  for (const key of entries.keys()) {
+    if (entries.size <= max) return
     entries.delete(key)
   }
 }

@@ -102,12 +102,24 @@ describe('the fold of erasures', () => {
     expect(keysUntilOf(ADA)).toBeUndefined()
   })
 
-  it('keeps the last 200,000 fences', () => {
-    const { fold, keysUntilOf } = createErasureFold()
+  it('keeps the last fences', () => {
+    const { fold, keysUntilOf } = createErasureFold({ maxFences: 1_000 })
     fold(requested('one', { userIds: [ADA, BOB] }), 0n)
-    for (let nth = 1; nth < 200; nth += 1) fold(requested(`${nth}`, { userIds: thousandUsers(nth) }), BigInt(nth))
-    fold(requested('two', { userIds: thousandUsers(200).slice(1) }), 200n)
+    fold(requested('two', { userIds: thousandUsers(1).slice(1) }), 1n)
     expect([ADA, BOB].map(keysUntilOf)).toEqual([undefined, T0 + 60_000])
+  })
+
+  it('knows the last ids: an older copy suppresses again, and moves the fence to no earlier key', () => {
+    const { fold, isSuppressed, keysUntilOf } = createErasureFold({ maxIds: 2 })
+    const copy = requested('one', { received: at(3) })
+    fold(requested('one'), 0n)
+    fold(lifted(ADA), 1n)
+    fold(requested('two', { userIds: [BOB] }), 2n)
+    fold(copy, 3n)
+    expect([isSuppressed({ ...place, userId: ADA }), keysUntilOf(ADA)]).toEqual([false, T0 + 60_000])
+    fold(requested('three', { userIds: [BOB] }), 4n)
+    fold(copy, 5n)
+    expect([isSuppressed({ ...place, userId: ADA }), keysUntilOf(ADA)]).toEqual([true, T0 + 120_000])
   })
 
   it('keeps the last 100,000 requests', () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type AnyUserFact, encodeRecord, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, userErased, userIdFixture } from '@nextvisit/contracts/fixtures'
-import { type CommitDb, type Db, sql } from '@nextvisit/database'
+import { type CommitDb, type Db, raw, sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
 import { batchesOf, batchOf } from '@nextvisit/testing'
 import { v7 as uuidV7 } from 'uuid'
@@ -59,6 +59,20 @@ async function readErased(db: Db, offset: number, erasureId: string = randomUUID
   const { readErasedUsers } = answerErasedUsers({ name: 'visits', topic: 'user-events' }, db)
   const answer = await readErasedUsers({ users: [{ ...ADA, erasureId, offset: String(offset) }] }, undefined as never)
   return typeof answer === 'object' ? answer.users[0] : answer
+}
+
+/** Copies every table, and returns a function that puts the copies back, as a restored backup does. */
+async function backUp(db: Db): Promise<() => Promise<void>> {
+  const tables = await db.$queryRaw<{ name: string }[]>(
+    sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`,
+  )
+  const names = tables.map(({ name }) => name)
+  for (const name of names) await db.$executeRaw(raw(`CREATE TABLE backup_${name} AS TABLE ${name}`))
+  return async () => {
+    await db.$executeRaw(raw(`TRUNCATE ${names.join()}`))
+    for (const name of names)
+      await db.$executeRaw(raw(`INSERT INTO ${name} OVERRIDING SYSTEM VALUE TABLE backup_${name}`))
+  }
 }
 
 async function givenFold(): Promise<{ readonly db: CommitDb; readonly fold: PartitionFold }> {
@@ -138,6 +152,22 @@ describe('an erasure', () => {
     await foldWhole(fold, recordsOf(first, eventTracked(), second, eventTracked(), first, second, eventTracked()), 2)
     expect(await readCounts(db)).toEqual([{ userId: ADA.userId, count: 2 }])
     expect(await readFenceRows(db)).toMatchObject([{ offset: 2 }])
+  })
+
+  it('deletes the rows of a restored backup again', async () => {
+    const { db, fold } = await givenFold()
+    const bob = eventTracked({ userName: 'bob' })
+    const records = recordsOf(eventTracked(), 'secret of ada', bob, userErased(), bob)
+    await foldWhole(fold, records.slice(0, 3))
+    const restore = await backUp(db)
+    await foldWhole(fold, records)
+    const after = [await readCounts(db), await readFenceRows(db), await readLetters(db)]
+    await restore()
+    expect(await readCounts(db)).toHaveLength(2)
+    expect(await readLetters(db)).toMatchObject([{ value: 'secret of ada' }])
+    await foldWhole(await givenVisitsFold(db), records)
+    expect([await readCounts(db), await readFenceRows(db), await readLetters(db)]).toEqual(after)
+    expect(await readCounts(db)).toEqual([{ userId: bob.userId, count: 2 }])
   })
 
   it('takes the bytes from dead letters of its user, and ends the wait for a decision', async () => {
