@@ -74,7 +74,6 @@ function contentMembers<Text extends z.ZodType>(text: Text) {
       .max(MAX_OPTIONS),
     other: z.boolean().default(false).describe('A text of the user is also an answer.'),
   }
-  const choices = z.number().int().min(0).optional()
   const element = z.discriminatedUnion(
     'type',
     [
@@ -98,8 +97,8 @@ function contentMembers<Text extends z.ZodType>(text: Text) {
         .strictObject({
           type: z.literal('choices'),
           ...chosen,
-          atLeast: choices.describe('Minimum number of chosen options.'),
-          atMost: choices.describe('Maximum number of chosen options.'),
+          atLeast: z.number().int().min(0).optional().describe('Minimum number of chosen options.'),
+          atMost: z.number().int().min(1).optional().describe('Maximum number of chosen options.'),
         })
         .describe('Several of the options.'),
       z.strictObject({ type: z.literal('consent'), ...question, label: text }).describe('Yes or no.'),

@@ -143,6 +143,11 @@ describe('the content of a form in a workspace file', () => {
       '9 elements[0].atMost: must be at most 2',
     ],
     [
+      'no choice at all',
+      withElements('{ id: a, type: choices, atMost: 0, options: [{ id: x, label: X }] }'),
+      '9 elements[0].atMost: must be at least 1',
+    ],
+    [
       'a minimum above the maximum',
       withElements(
         '{ id: a, type: choices, atLeast: 2, atMost: 1, options: [{ id: x, label: X }, { id: y, label: Y }] }',
