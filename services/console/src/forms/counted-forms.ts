@@ -7,13 +7,19 @@ import { answered, type ApiResult } from '../http/api-route.ts'
 const KEPT_MS = 10_000
 const MAX_PROJECTS = 1_000
 const MAX_FORMS = 1_000
+/** Time limit for all pages of a read: as for one call. */
+const WITHIN_MS = 3_000
 
 /**
  * Creates a function that reads the ids of the forms with counts: at most {@link MAX_FORMS}, the first by id. The collector adds up
  * the counts of all of them, so the ids of a project are kept for ten seconds.
  */
 export function createReadCountedForms(
-  { collector, nowMs }: Pick<Dependencies, 'collector' | 'nowMs'>,
+  {
+    collector,
+    nowMs,
+    withinMs = WITHIN_MS,
+  }: Pick<Dependencies, 'collector' | 'nowMs'> & { readonly withinMs?: number },
   kept = new Map<string, { readonly ids: readonly string[]; readonly readAtMs: number }>(),
 ) {
   /** Entries are in the order of their reads. Old ones are of no use, and only take memory. */
@@ -34,10 +40,11 @@ export function createReadCountedForms(
     if (known && nowMs() - known.readAtMs < KEPT_MS) return answered(known.ids)
     const ids: string[] = []
     let after: string | undefined
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(withinMs)])
     do {
       // Forms with counts in the other environment are listed, too.
       const query = { organization, project, environment: 'P' as const, limit: MAX_FUNNELS_ASKED, after }
-      const read = await collector.readFormFunnels(query, signal)
+      const read = await collector.readFormFunnels(query, inTime)
       if (read.outcome === 'refused') return read
       ids.push(...read.answer.forms.map(({ formId }) => formId))
       after = read.answer.next ?? undefined
