@@ -239,9 +239,11 @@ function optionsField(
   showOwn()
 
   const read = (): Answer | undefined => {
-    const answers = inputs.flatMap(({ checked, value }) =>
-      checked ? [value === OTHER ? { other: own.value } : value] : [],
-    )
+    // An optional question may be left with an empty text: a chosen radio button cannot be cleared.
+    const answers = inputs.flatMap(({ checked, value }) => {
+      if (!checked || (value === OTHER && !element.required && own.value.trim() === '')) return []
+      return value === OTHER ? { other: own.value } : value
+    })
     return isOne ? answers[0] : answers.length > 0 ? answers : undefined
   }
   const firstInput = () => {

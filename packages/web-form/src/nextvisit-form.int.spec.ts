@@ -250,6 +250,30 @@ describe('a form', () => {
     })
   })
 
+  it('takes an Other without a text as no answer, unless the question is required', async () => {
+    const options = [{ id: 'a', label: 'A' }]
+    const form = await open({
+      offer: withElements(
+        { id: 'plan', type: 'choice', label: 'Plan', options, other: true, required: true },
+        { id: 'next', type: 'choice', label: 'Next', options, other: true },
+        { id: 'uses', type: 'choices', label: 'Uses', options, other: true },
+      ),
+    })
+    const option = (question: string, name: string) =>
+      form.page.locator('fieldset', { hasText: question }).getByLabel(name, { exact: true })
+    for (const question of ['Plan', 'Next', 'Uses']) await option(question, 'Other').check()
+    await option('Uses', 'A').check()
+    await form.page.getByRole('button', { name: 'Send' }).click()
+    expect(await form.page.locator('nextvisit-form .fault[aria-live]:not([hidden])').allTextContents()).toEqual([
+      'Please answer this question.',
+    ])
+    expect(await focusIn(form)).toBe('input')
+    await form.page.keyboard.type('Lifetime')
+    await form.page.getByRole('button', { name: 'Send' }).click()
+    await soon(() => form.events).toEqual(['nextvisit-finished offer-1'])
+    expect(form.sent.at(-1)?.answers).toEqual({ plan: { other: 'Lifetime' }, uses: ['a'] })
+  })
+
   it('resumes after a reload, until it is finished', async () => {
     const form = await open({ offer: offerOf(CONTENTS.en) })
     await form.page.getByRole('radio', { name: '4', exact: true }).first().check()
