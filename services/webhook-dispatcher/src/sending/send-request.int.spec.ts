@@ -47,6 +47,13 @@ describe('an attempt', () => {
     expect(elsewhere.countConnections()).toBe(0)
   })
 
+  it('calls no other 3xx a redirect', async () => {
+    const { url } = await startReceiver({ answer: (_, response) => response.writeHead(304).end() })
+    const refused = await givenAgent().send(url)
+    expect(refused).toMatchObject({ outcome: 'refused', httpStatus: 304 })
+    expect(refused).not.toHaveProperty('error')
+  })
+
   it('tells how long to wait, in seconds or as a date, at most a day', async () => {
     const { url } = await startReceiver({
       answer: (_, response) => response.writeHead(429, { 'retry-after': '120' }).end('slow down'),

@@ -164,6 +164,9 @@ const FAILURES: Readonly<Record<string, string>> = {
   TOO_MANY_INTERIM: 'More than 20 interim responses (1xx) came',
 }
 
+/** Other 3xx, such as 304, name no other address. */
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
 async function describeResponse(
   message: http.IncomingMessage,
   signal: AbortSignal,
@@ -176,7 +179,7 @@ async function describeResponse(
     outcome: 'refused',
     httpStatus,
     response,
-    ...(httpStatus >= 300 && httpStatus < 400 && { error: 'Redirects are not followed' }),
+    ...(REDIRECTS.has(httpStatus) && { error: 'Redirects are not followed' }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   }
 }
