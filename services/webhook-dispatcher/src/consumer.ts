@@ -1,12 +1,12 @@
 import path from 'node:path'
 import { catchUp, defineConsumer, type HandlerParts, READ_BARRIER_WITHIN_MS, staleUnless } from '@nextvisit/consumer'
 import { DISABLED_IN_FILE, DONE } from '@nextvisit/contracts'
-import { BEHIND, type CallContext, NOT_FOUND } from '@nextvisit/service-kit'
+import { type CallContext, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { enableEndpoint, testEndpoint } from './endpoint-commands.ts'
 import { webhookOf } from './endpoints.ts'
 import { findDelivery } from './find-delivery.ts'
-import { createListeners, TOO_MANY_LISTENERS } from './listeners.ts'
+import { createListeners } from './listeners.ts'
 import { createProjection } from './projection.ts'
 import { readEndpoints, readUnhealthyEndpoints } from './queries.ts'
 import { readDeliveries, readDelivery } from './read-deliveries.ts'
@@ -80,8 +80,7 @@ export const webhookDispatcher = defineConsumer({
     },
     listen: async (query, context) => {
       if (!context.catalog.project(query.organization, query.project)) return NOT_FOUND
-      const heard = await listeners.listen(query, context)
-      return heard === TOO_MANY_LISTENERS ? BEHIND : heard
+      return listeners.listen(query, context)
     },
   },
 })

@@ -1,10 +1,15 @@
-import type { ListenAnswer, ListenQuery, ProjectRef, WebhookEvent } from '@nextvisit/contracts'
+import {
+  type ListenAnswer,
+  type ListenQuery,
+  MAX_LISTENERS,
+  type ProjectRef,
+  TOO_MANY_LISTENERS,
+  type WebhookEvent,
+} from '@nextvisit/contracts'
 import { parseWebhookSecret } from '@nextvisit/domain'
 import { remainingMs } from '@nextvisit/service-kit'
 import { signAttempt } from './sending/signature.ts'
 
-/** More are refused: each holds deliveries in memory. */
-const MAX_LISTENERS = 50
 /** Of a listener, while it does not ask. */
 const MAX_WAITING = 1_000
 const MAX_WAITING_CHARACTERS = 2 * 2 ** 20
@@ -47,8 +52,6 @@ interface ListenContext {
   readonly deadlineAt: number
   readonly now: () => Date
 }
-
-export const TOO_MANY_LISTENERS = Symbol('too many listeners')
 
 export type Listeners = ReturnType<typeof createListeners>
 

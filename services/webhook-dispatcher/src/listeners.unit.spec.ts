@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { TOO_MANY_LISTENERS } from '@nextvisit/contracts'
 import { createWebhookSecret } from '@nextvisit/domain'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it, vi } from 'vitest'
-import { createListeners, type HeardEvent, TOO_MANY_LISTENERS } from './listeners.ts'
+import { createListeners, type HeardEvent } from './listeners.ts'
 
 const PROJECT = { organization: 'acme', project: 'shop' }
 const SECRET = createWebhookSecret(randomBytes(32))

@@ -94,6 +94,9 @@ export type ListenQuery = z.infer<typeof ListenQuery>
 /** A signed delivery, as it would be sent. */
 const HeardDelivery = z.object({ headers: z.record(z.string(), z.string()), body: z.string() })
 export type HeardDelivery = z.infer<typeof HeardDelivery>
+/** Maximum number of listeners of a process: each holds deliveries in memory. */
+export const MAX_LISTENERS = 50
+export const TOO_MANY_LISTENERS = 'too many listeners' as const
 const ListenAnswer = z.object({
   deliveries: z.array(HeardDelivery),
   /** Deliveries that came while nobody asked, and did not fit. */
@@ -148,5 +151,9 @@ export const webhookDispatcherCalls = {
     answer: z.union([Done, z.literal(DISABLED_IN_FILE)]),
   }),
   /** Waits up to some seconds for deliveries to a listener. The first question begins the listening. */
-  listen: defineCall({ path: '/internal/webhooks/listen', question: ListenQuery, answer: ListenAnswer }),
+  listen: defineCall({
+    path: '/internal/webhooks/listen',
+    question: ListenQuery,
+    answer: z.union([ListenAnswer, z.literal(TOO_MANY_LISTENERS)]),
+  }),
 } satisfies CallTable

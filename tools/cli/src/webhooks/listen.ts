@@ -1,6 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { WebhookEvent } from '@nextvisit/contracts'
+import {
+  type HeardDelivery,
+  type ListenAnswer,
+  MAX_LISTENERS,
+  TOO_MANY_LISTENERS,
+  type WebhookEvent,
+} from '@nextvisit/contracts'
 import { createWebhookSecret } from '@nextvisit/domain'
 import { CliError } from '../errors.ts'
 import { type ProjectName, projectName } from '../find-project.ts'
@@ -17,7 +23,6 @@ export interface ListenFlags {
 
 type Question = Parameters<DispatcherClient['listen']>[0]
 type Asked = Awaited<ReturnType<DispatcherClient['listen']>>
-type Heard = Extract<Asked, { outcome: 'answered' }>['answer']
 
 const TRY_AGAIN_AFTER_MS = 1_000
 
@@ -33,7 +38,7 @@ export async function listen({ project, events, json }: ListenFlags, topic: stri
     const firsts = await Promise.all(processes.map(({ first }) => first))
     if (signal.aborted) return
     // Other errors are reported for each process, and tried again.
-    if (firsts.every(({ outcome }) => outcome !== 'answered')) for (const asked of firsts) answerOf(asked)
+    if (firsts.every((asked) => heardIn(asked) === undefined)) for (const asked of firsts) requireRoom(answerOf(asked))
     const what = events ? events.join(', ') : 'all events'
     complain(`Listening to ${what} of ${projectName(place)}. Ctrl-C ends. Signed with the secret ${secret}`)
     await Promise.all(processes.map((one, nth) => hear({ ...one, question, ear, signal, asked: firsts[nth] as Asked })))
@@ -55,19 +60,33 @@ interface Hearing {
 async function hear({ url, client, question, ear, signal, asked: first }: Hearing): Promise<void> {
   let isAway = false
   for (let asked = first; ; asked = await client.listen(question, { signal })) {
-    if (asked.outcome === 'answered') ear.take(asked.answer)
+    const heard = heardIn(asked)
+    if (heard) ear.take(heard)
     if (signal.aborted) return
     const wasAway = isAway
-    isAway = asked.outcome !== 'answered'
+    isAway = heard === undefined
     if (!isAway) continue
-    if (!wasAway) complain(`The webhook dispatcher at ${url} does not answer: deliveries may be missing. Retrying.`)
+    const problem = asked.outcome === 'answered' ? `has ${MAX_LISTENERS} listeners already` : 'does not answer'
+    if (!wasAway) complain(`The webhook dispatcher at ${url} ${problem}: deliveries may be missing. Retrying.`)
     await sleep(TRY_AGAIN_AFTER_MS, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
   }
 }
 
+/** Returns what a process has said; undefined: it does not let this command listen. */
+function heardIn(asked: Asked): ListenAnswer | undefined {
+  return asked.outcome === 'answered' && asked.answer !== TOO_MANY_LISTENERS ? asked.answer : undefined
+}
+
+function requireRoom(answer: ListenAnswer | typeof TOO_MANY_LISTENERS | undefined): void {
+  if (answer !== TOO_MANY_LISTENERS) return
+  throw new CliError(
+    `The webhook dispatcher has ${MAX_LISTENERS} listeners already. End one, and try again: it is forgotten after 30 s.`,
+  )
+}
+
 interface Ear {
-  readonly take: (heard: Heard) => void
+  readonly take: (heard: ListenAnswer) => void
   /** Returns the number of deliveries that were not valid. */
   readonly faults: () => number
 }
@@ -88,7 +107,7 @@ function createEar(secret: string, isJson: boolean): Ear {
   }
 }
 
-function printDelivery({ headers, body }: Heard['deliveries'][number], fault: string | undefined): void {
+function printDelivery({ headers, body }: HeardDelivery, fault: string | undefined): void {
   const payload = JSON.parse(body) as { type: string; timestamp: string; data: { userId?: string } }
   const user = payload.data.userId === undefined ? '' : `  user ${payload.data.userId}`
   const verdict = fault === undefined ? styled('green', 'signature valid') : styled('red', `not valid: ${fault}`)
