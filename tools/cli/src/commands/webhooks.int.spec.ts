@@ -7,6 +7,7 @@ import {
   DISABLED_IN_FILE,
   DONE,
   OrganizationConfig,
+  TOO_MANY_LISTENERS,
   TOO_MANY_REPLAYS,
   type WebhookDeliveryDetail,
   webhookDispatcherCalls,
@@ -98,6 +99,12 @@ async function givenDispatcher(special: Partial<DispatcherHandlers> = {}) {
   return { asked, url, run }
 }
 
+/** Never answers. */
+async function untilAborted(signal: AbortSignal): Promise<never> {
+  await once(signal, 'abort')
+  throw new Error('aborted')
+}
+
 beforeAll(async () => {
   await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))
   const webhooks = [{ id: 'crm', url: 'https://crm.example', secret: 'sealed', addedAt: AT }]
@@ -143,6 +150,14 @@ describe('nextvisit webhooks list', () => {
     expect(JSON.parse((await run('list', '--json')).stdout)).toEqual(answer)
     const empty = await givenDispatcher({ readEndpoints: async () => ({ webhooks: [] }) })
     expect(await empty.run('list')).toMatchObject({ exitCode: 0, stdout: 'Project acme/shop has no webhooks.\n' })
+  })
+
+  it('gives up within seconds if the dispatcher is stuck', async () => {
+    const { run } = await givenDispatcher({ readEndpoints: async (_, { signal }) => untilAborted(signal) })
+    const beganMs = performance.now()
+    const stderr = 'The webhook dispatcher cannot answer now: see nextvisit status.\n'
+    expect(await run('list')).toEqual({ exitCode: 1, stdout: '', stderr })
+    expect(performance.now() - beganMs).toBeLessThan(9_000)
   })
 })
 
@@ -424,6 +439,13 @@ describe('nextvisit webhooks listen', () => {
     }
     expect(JSON.parse(output.stdout)).toMatchObject({ isValid: false, body: '{"type":"x","data":{}}' })
     expect(output.stderr).toContain('1 of these deliveries were not signed as they should be.')
+  })
+
+  it('ends at once if no process has room for another listener', async () => {
+    const { url } = await givenDispatcher({ listen: async () => TOO_MANY_LISTENERS })
+    const { child, output } = startListening([url, 'http://127.0.0.1:1'])
+    expect(await once(child, 'exit')).toEqual([1, null])
+    expect(output.stderr).toMatch(/^The webhook dispatcher has 50 listeners already\. End one, and try again: .*\n$/)
   })
 
   it('ends at once if no process answers, and names the remedy', async () => {

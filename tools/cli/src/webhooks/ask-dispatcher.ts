@@ -21,28 +21,32 @@ export interface Dispatcher {
   readonly place: ProjectRef
   /** Asks any of its processes. */
   readonly any: DispatcherClient
+  /** The same, and waits longer: for commands to many deliveries. */
+  readonly patient: DispatcherClient
   /** Asks one process each, by its address. */
   readonly each: ReadonlyMap<string, DispatcherClient>
   /** Throws a {@link CliError} unless the workspace has the webhook. `undefined`: unless it has the project. */
   readonly requireInWorkspace: (endpointId: string | undefined) => Promise<void>
 }
 
-/** Longer than a screen waits: `listen` waits for deliveries, and a retry may concern many. */
-const ANSWER_WITHIN_MS = 30_000
+/** A command must not hang with the dispatcher, ms. */
+const ANSWER_WITHIN_MS = 5_000
+const MANY_WITHIN_MS = 30_000
 
 /** Reads the addresses in the environment, and the organization of the project in the catalog. */
 export async function connectDispatcher(project: ProjectName, topic: string): Promise<Dispatcher> {
   const env = readEnvironment()
   const config = addressesConfig('webhook-dispatcher').and(internalTokenConfig)
   const { services, internalToken: token } = readSettings(config, env)
-  const clientOf = (addresses: Addresses) =>
-    createCallClient(webhookDispatcherCalls, createInternalClient({ addresses, token, timeoutMs: ANSWER_WITHIN_MS }))
+  const clientOf = (addresses: Addresses, timeoutMs = ANSWER_WITHIN_MS) =>
+    createCallClient(webhookDispatcherCalls, createInternalClient({ addresses, token, timeoutMs }))
   const place = await completeProject(project, env, topic)
   const addresses = services['webhook-dispatcher']
   const urls = await addresses.each()
   return {
     place,
     any: clientOf(addresses),
+    patient: clientOf(addresses, MANY_WITHIN_MS),
     each: new Map(urls.map((url) => [url, clientOf(createAddresses([url]))])),
     requireInWorkspace: async (endpointId) => {
       if (env['KAFKA_BROKERS'] === undefined) return

@@ -24,14 +24,14 @@ export async function retryDeliveries(
     throw new CliError('Name one delivery by its id, or failed ones by --from and --to.', EXIT.usage)
   if (from !== undefined) requireRange(from, to)
   const dispatcher = await connectDispatcher(project, topic)
-  const { any, place } = dispatcher
+  const { any, patient, place } = dispatcher
   if (from === undefined) {
     const id = deliveryId ?? ''
     const asked = await any.retryDelivery({ ...place, endpointId, deliveryId: id })
     const begun = await answerAbout(dispatcher, endpointId, asked, noDelivery(endpointId, id))
     return print(`Delivery ${begun.deliveryId} is sent again.`)
   }
-  const asked = await any.retryFailed({ ...place, endpointId, ...rangeOf(from, to) })
+  const asked = await patient.retryFailed({ ...place, endpointId, ...rangeOf(from, to) })
   const { retried } = await answerAbout(dispatcher, endpointId, asked)
   print(`${formatCount(retried)} failed ${retried === 1 ? 'delivery is' : 'deliveries are'} sent again.`)
 }
