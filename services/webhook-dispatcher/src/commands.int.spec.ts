@@ -22,6 +22,13 @@ const retryOne = (deliveryId: string | undefined) =>
 const find = (deliveryId: string, own: object = {}) =>
   findDelivery(given.db(), { ...CRM, deliveryId, ...own }, given.catalog())
 
+/** Begins a test of an endpoint. Returns the id of its delivery. */
+async function test(endpoint = CRM): Promise<string> {
+  const begun = await testEndpoint(given.db(), endpoint, new Date())
+  if (typeof begun === 'string') throw new Error(begun)
+  return begun.deliveryId
+}
+
 const at = (hour: number) => `2026-11-02T${hour}:00:00.000Z`
 const orderOf = (all: readonly { readonly userId: string; readonly webhookId: string }[], user = '') =>
   all.filter(({ userId }) => userId === user).map(({ webhookId }) => webhookId)
@@ -156,7 +163,7 @@ describe('a test of an endpoint', { timeout: 60_000 }, () => {
     given.setWebhooks({ id: 'crm', url, secret, enabled: false })
     await given.givenDeliveries([{}])
     await given.startSender()
-    const deliveryId = await testEndpoint(given.db(), CRM, new Date())
+    const deliveryId = await test()
     await expect.poll(statuses, PATIENT).toEqual(['delivered', 'pending'])
     const [{ headers, body } = { headers: {}, body: '' }] = received
     expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({
@@ -166,7 +173,7 @@ describe('a test of an endpoint', { timeout: 60_000 }, () => {
     expect(await given.readAttempts()).toMatchObject([{ deliveryId, outcome: 'delivered' }])
 
     answerWith((_, response) => response.writeHead(410).end())
-    await testEndpoint(given.db(), CRM, new Date())
+    await test()
     await expect.poll(async () => (await statuses()).toSorted(), PATIENT).toEqual(['delivered', 'failed', 'pending'])
     expect(received).toHaveLength(2)
     // A test says nothing about the health of the endpoint.
@@ -181,9 +188,22 @@ describe('a test of an endpoint', { timeout: 60_000 }, () => {
     await given.givenDeliveries(Array.from({ length: 2_000 }, () => ({})))
     await given.startSender()
     await expect.poll(() => received.length, PATIENT).toBeGreaterThan(0)
-    const deliveryId = await testEndpoint(given.db(), CRM, new Date())
+    const deliveryId = await test()
     await expect.poll(() => received.some((one) => idOf(one) === deliveryId), PATIENT).toBe(true)
     expect(received.length).toBeLessThan(1_000)
+  })
+
+  it('is refused while 100 others of the endpoint are pending', async () => {
+    const { url } = await startReceiver()
+    given.setWebhooks({ id: 'crm', url })
+    await given.givenDeliveries([{}])
+    for (let nth = 0; nth < 100; nth += 1) await test()
+    await expect(test()).rejects.toThrow('too many tests')
+    await expect(test({ ...CRM, endpointId: 'other' })).resolves.toBeDefined()
+    expect(await given.readDeliveries()).toHaveLength(102)
+    await given.startSender()
+    await expect.poll(async () => (await given.readTurns()).length, PATIENT).toBe(1)
+    await expect(test()).resolves.toBeDefined()
   })
 })
 

@@ -68,7 +68,7 @@ export const webhookDispatcher = defineConsumer({
       return { retried: await retryFailed(db, command, { now: now(), signal }) }
     },
     testEndpoint: async (endpoint, { db, catalog, now }) => {
-      return webhookOf(catalog, endpoint) ? { deliveryId: await testEndpoint(db, endpoint, now()) } : NOT_FOUND
+      return webhookOf(catalog, endpoint) ? testEndpoint(db, endpoint, now()) : NOT_FOUND
     },
     enableEndpoint: async (endpoint, { db, catalog, now, countKeyPartitions }) => {
       const webhook = webhookOf(catalog, endpoint)

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { EndpointRef } from '@nextvisit/catalog'
-import type { Webhook, WebhookPayload } from '@nextvisit/contracts'
+import {
+  MAX_PENDING_TESTS,
+  TOO_MANY_TESTS,
+  type Webhook,
+  type WebhookDeliveryBegun,
+  type WebhookPayload,
+} from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
 import { TEST_DUE_AT } from './sending/due-turns.ts'
@@ -13,26 +19,36 @@ const TURNS_AT_ONCE = 5_000
 
 /**
  * Writes a delivery of the type `webhook.test`, which is attempted once, also if the endpoint is disabled. Each is of a user of its own, so
- * that none waits for another. Returns its id.
+ * that none waits for another.
  */
-export async function testEndpoint(db: Db, endpoint: EndpointRef, now: Date): Promise<string> {
+export async function testEndpoint(
+  db: Db,
+  endpoint: EndpointRef,
+  now: Date,
+): Promise<WebhookDeliveryBegun | typeof TOO_MANY_TESTS> {
   const { organization, project, endpointId } = endpoint
   const id = randomUUID()
   const timestamp = now.toISOString()
   const data = { organization, project, endpointId }
   const body = JSON.stringify({ type: 'webhook.test', timestamp, data } satisfies WebhookPayload<'webhook.test'>)
-  await db.$executeRaw(sql`
-    WITH test AS (
+  const begun = await db.$executeRaw(sql`
+    WITH pending AS MATERIALIZED (
+      SELECT FROM turns
+      WHERE partition = ${PARTITION_OF_TESTS} AND ${isOfEndpoint(endpoint)} AND replay_id = ${LIVE_STREAM}::uuid
+        AND next_at = ${TEST_DUE_AT}::timestamptz
+      LIMIT ${MAX_PENDING_TESTS}
+    ), test AS (
       INSERT INTO deliveries (delivery_id, organization, project, endpoint_id, replay_id, partition, source_offset, user_id,
         webhook_id, type, at, body, capture, status, attempts, round, created_at)
-      VALUES (${id}::uuid, ${organization}, ${project}, ${endpointId}, ${LIVE_STREAM}::uuid, ${PARTITION_OF_TESTS}, 0,
+      SELECT ${id}::uuid, ${organization}, ${project}, ${endpointId}, ${LIVE_STREAM}::uuid, ${PARTITION_OF_TESTS}, 0,
         ${id}::uuid, ${id}::uuid, 'webhook.test', ${timestamp}::timestamptz, ${body}, '{}', 'pending', 0, 0,
-        ${timestamp}::timestamptz)
+        ${timestamp}::timestamptz
+      WHERE (SELECT count(*) FROM pending) < ${MAX_PENDING_TESTS}::int
+      RETURNING organization, project, endpoint_id, replay_id, user_id, partition
     )
     INSERT INTO turns (organization, project, endpoint_id, replay_id, user_id, partition, next_at)
-    VALUES (${organization}, ${project}, ${endpointId}, ${LIVE_STREAM}::uuid, ${id}::uuid, ${PARTITION_OF_TESTS},
-      ${TEST_DUE_AT}::timestamptz)`)
-  return id
+    SELECT test.*, ${TEST_DUE_AT}::timestamptz FROM test`)
+  return begun === 0 ? TOO_MANY_TESTS : { deliveryId: id }
 }
 
 /** Enables an endpoint that a 410 or five days of failures have disabled. Its deliveries are due at once. `partitions`: their number. */

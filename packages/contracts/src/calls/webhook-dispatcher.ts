@@ -78,7 +78,10 @@ export type RetryCommand = z.infer<typeof RetryCommand>
 const EndpointCommand = z.object(endpointFields)
 export type EndpointCommand = z.infer<typeof EndpointCommand>
 
+/** Maximum number of tests of an endpoint that are pending. Calls at the same time may exceed it a little. */
+export const MAX_PENDING_TESTS = 100
 /** Why a command has no effect. */
+export const TOO_MANY_TESTS = 'too many tests' as const
 export const DISABLED_IN_FILE = 'disabled in the workspace file' as const
 
 const ListenQuery = z.object({
@@ -142,7 +145,7 @@ export const webhookDispatcherCalls = {
   testEndpoint: defineCall({
     path: '/internal/webhooks/test',
     question: EndpointCommand,
-    answer: WebhookDeliveryBegun,
+    answer: z.union([WebhookDeliveryBegun, z.literal(TOO_MANY_TESTS)]),
   }),
   /** Enables an endpoint that a 410 or five days of failures have disabled. No effect on an enabled one. */
   enableEndpoint: defineCall({

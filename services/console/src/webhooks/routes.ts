@@ -1,7 +1,9 @@
 import {
   DISABLED_IN_FILE,
+  MAX_PENDING_TESTS,
   MAX_UNFINISHED_REPLAYS,
   TOO_MANY_REPLAYS,
+  TOO_MANY_TESTS,
   type WebhookDelivery,
   type WebhookDeliveryDetail,
   type WebhookEndpoint,
@@ -37,10 +39,16 @@ const IN_FILE = refuse(
   'The workspace file disables this endpoint. Set enabled: true there, and run nextvisit apply FILE.',
 )
 
-const TOO_MANY = refuse(
+const NO_MORE_REPLAYS = refuse(
   409,
   'too-many-replays',
   `The endpoint has ${MAX_UNFINISHED_REPLAYS} replays that are not complete. Wait until one is.`,
+)
+
+const NO_MORE_TESTS = refuse(
+  409,
+  'too-many-tests',
+  `The endpoint has ${MAX_PENDING_TESTS} tests that are not attempted yet. Wait until one is.`,
 )
 
 type WebhookRoutesParts = Pick<Dependencies, 'catalog' | 'dispatcher' | 'gateway' | 'projector' | 'logger' | 'nowMs'>
@@ -151,8 +159,10 @@ export function createWebhookRoutes(parts: WebhookRoutesParts) {
     }),
     testEndpoint: inProject(async (_, path, session) => {
       const begun = named(await dispatcher.testEndpoint(path), NO_ENDPOINT)
-      if (begun.outcome === 'answered') note('webhook test begun', session, path, begun.answer)
-      return begun
+      if (begun.outcome === 'refused') return begun
+      if (begun.answer === TOO_MANY_TESTS) return NO_MORE_TESTS
+      note('webhook test begun', session, path, begun.answer)
+      return answered(begun.answer)
     }),
     retryDelivery: inProject(async (_, path) => named(await dispatcher.retryDelivery(path), NO_DELIVERY)),
     retryFailed: inProject(async (_, input, session) => {
@@ -163,7 +173,7 @@ export function createWebhookRoutes(parts: WebhookRoutesParts) {
     startWebhookReplay: inProject(async (_, input, session) => {
       const begun = named(await dispatcher.replay(input), NO_ENDPOINT)
       if (begun.outcome === 'refused') return begun
-      if (begun.answer === TOO_MANY_REPLAYS) return TOO_MANY
+      if (begun.answer === TOO_MANY_REPLAYS) return NO_MORE_REPLAYS
       note('webhook replay begun', session, input, begun.answer)
       return answered(begun.answer)
     }),

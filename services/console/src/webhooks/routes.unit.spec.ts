@@ -3,6 +3,7 @@ import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import {
   DISABLED_IN_FILE,
   TOO_MANY_REPLAYS,
+  TOO_MANY_TESTS,
   WEBHOOK_EVENTS,
   type WebhookDelivery,
   type WebhookDeliveryDetail,
@@ -130,6 +131,11 @@ describe('an endpoint', () => {
   it('is not replayed while too many replays of it are not complete', async () => {
     const { call } = givenRoutes({ dispatcher: { replay: async () => answered(TOO_MANY_REPLAYS) } })
     expect(await call('startWebhookReplay', { ...crm, from: AT })).toBe('too-many-replays')
+  })
+
+  it('is not tested while too many tests of it are pending', async () => {
+    const { call, logged } = givenRoutes({ dispatcher: { testEndpoint: async () => answered(TOO_MANY_TESTS) } })
+    expect([await call('testEndpoint', crm), logged]).toEqual(['too-many-tests', []])
   })
 })
 

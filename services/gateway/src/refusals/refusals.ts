@@ -1,5 +1,11 @@
 import { STATUS_CODES } from 'node:http'
-import { type KeyKind, type LimitReason, MAX_UNFINISHED_REPLAYS, withSeparators } from '@nextvisit/contracts'
+import {
+  type KeyKind,
+  type LimitReason,
+  MAX_PENDING_TESTS,
+  MAX_UNFINISHED_REPLAYS,
+  withSeparators,
+} from '@nextvisit/contracts'
 import {
   ANSWER_RULES,
   BODY_RULES,
@@ -212,6 +218,11 @@ export const REFUSALS = nameRules({
     status: 409,
     message: `The endpoint has ${MAX_UNFINISHED_REPLAYS} replays that are not complete: wait until one is`,
     when: 'Too many replays of the endpoint at once',
+  },
+  tests: {
+    status: 409,
+    message: `The endpoint has ${MAX_PENDING_TESTS} tests that are not attempted yet: wait until one is`,
+    when: 'Too many tests of the endpoint at once',
   },
   disabledInFile: {
     status: 409,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import {
   DISABLED_IN_FILE,
   TOO_MANY_REPLAYS,
+  TOO_MANY_TESTS,
   WebhookDeliveries,
   WebhookDeliveryBegun,
   WebhookDeliveryDetail,
@@ -38,7 +39,7 @@ const endpoint = {
   failed: 1,
   replays: [],
 }
-/** The dispatcher knows the endpoint `crm`. Of `busy`, replays are too many. The workspace file disables `off`. */
+/** The dispatcher knows the endpoint `crm`. Of `busy`, replays and tests are too many. The workspace file disables `off`. */
 const isKnown = ({ endpointId }: { readonly endpointId: string }) => ['crm', 'busy', 'off'].includes(endpointId)
 
 let gateway: GatewayFixture
@@ -56,7 +57,10 @@ beforeAll(async () => {
     },
     retryFailed: async (command) => (isKnown(command) ? { retried: 7 } : NOT_FOUND),
     retryDelivery: async ({ deliveryId }) => (deliveryId === DELIVERY ? { deliveryId } : NOT_FOUND),
-    testEndpoint: async (command) => (isKnown(command) ? { deliveryId: DELIVERY } : NOT_FOUND),
+    testEndpoint: async (command) => {
+      if (command.endpointId === 'busy') return TOO_MANY_TESTS
+      return isKnown(command) ? { deliveryId: DELIVERY } : NOT_FOUND
+    },
     enableEndpoint: async (command) => {
       if (command.endpointId === 'off') return DISABLED_IN_FILE
       return isKnown(command) ? ('done' as const) : NOT_FOUND
@@ -140,6 +144,10 @@ describe('the routes of webhooks (webhooks.md)', () => {
     expect((await post('busy/replay', { from: INSTANT })).body).toMatchObject({
       status: 409,
       message: 'The endpoint has 10 replays that are not complete: wait until one is',
+    })
+    expect((await command('busy/test')).body).toMatchObject({
+      status: 409,
+      message: 'The endpoint has 100 tests that are not attempted yet: wait until one is',
     })
     expect((await command('off/enable')).body).toMatchObject({
       status: 409,

@@ -5,6 +5,7 @@ import {
   ROUTES,
   SlugId,
   TOO_MANY_REPLAYS,
+  TOO_MANY_TESTS,
   Uuid,
   type webhookDispatcherCalls,
 } from '@nextvisit/contracts'
@@ -81,11 +82,9 @@ export function createWebhookRoutes({ webhookDispatcher: dispatcher }: WebhookRo
   async function testWebhook(request: CheckedRequest): Promise<Result> {
     const endpoint = endpointIn(request)
     if (!endpoint) return refuse(REFUSALS.webhook)
-    return answerCommand(
-      await dispatcher.testEndpoint(endpoint, { deadlineAt: request.deadlineAt }),
-      REFUSALS.webhook,
-      202,
-    )
+    const begun = await dispatcher.testEndpoint(endpoint, { deadlineAt: request.deadlineAt })
+    if (begun.outcome === 'answered' && begun.answer === TOO_MANY_TESTS) return refuse(REFUSALS.tests)
+    return answerCommand(begun, REFUSALS.webhook, 202)
   }
 
   async function enableWebhook(request: CheckedRequest): Promise<Result> {

@@ -9,6 +9,7 @@ import {
   OrganizationConfig,
   TOO_MANY_LISTENERS,
   TOO_MANY_REPLAYS,
+  TOO_MANY_TESTS,
   type WebhookDeliveryDetail,
   webhookDispatcherCalls,
   type WebhookEndpoint,
@@ -338,6 +339,12 @@ describe('nextvisit webhooks test', () => {
       stdout: '',
       stderr: 'crm has not accepted the test: 500 in 34 ms. status 500\nIts response: oops\n',
     })
+  })
+
+  it('says that too many are pending', async () => {
+    const { run } = await givenDispatcher({ testEndpoint: async () => TOO_MANY_TESTS })
+    const stderr = 'crm has 100 tests that are not attempted yet: wait until one is.\n'
+    expect(await run('test', 'crm')).toEqual({ exitCode: 1, stdout: '', stderr })
   })
 })
 

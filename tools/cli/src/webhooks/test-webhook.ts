@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DISABLED_IN_FILE, type WebhookDeliveryDetail } from '@nextvisit/contracts'
+import { DISABLED_IN_FILE, MAX_PENDING_TESTS, TOO_MANY_TESTS, type WebhookDeliveryDetail } from '@nextvisit/contracts'
 import { CliError } from '../errors.ts'
 import { type ProjectName, projectName } from '../find-project.ts'
 import { escapeInvisible, print } from '../output/print.ts'
@@ -19,7 +19,10 @@ const ATTEMPTED_WITHIN_MS = 20_000
 export async function testWebhook(endpointId: string, { project, json }: TestFlags, topic: string): Promise<void> {
   const dispatcher = await connectDispatcher(project, topic)
   const asked = await dispatcher.any.testEndpoint({ ...dispatcher.place, endpointId })
-  const { deliveryId } = await answerAbout(dispatcher, endpointId, asked)
+  const begun = await answerAbout(dispatcher, endpointId, asked)
+  if (begun === TOO_MANY_TESTS)
+    throw new CliError(`${endpointId} has ${MAX_PENDING_TESTS} tests that are not attempted yet: wait until one is.`)
+  const { deliveryId } = begun
   const giveUpAt = performance.now() + ATTEMPTED_WITHIN_MS
   for (;;) {
     const delivery = await readDelivery(dispatcher, endpointId, deliveryId)
