@@ -13,6 +13,7 @@ export const Endpoint = [
     disabledAt: 'timestamptz?',
     because: 'text?',
     failingSince: 'timestamptz?',
+    failedAt: 'timestamptz?',
     deliveredAt: 'timestamptz?',
   } satisfies ColumnsOf<prisma.Endpoint>,
   ['organization', 'project', 'endpointId'],

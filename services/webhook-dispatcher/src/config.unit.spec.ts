@@ -39,7 +39,7 @@ describe('the delays of retries', () => {
   it('are those of WEBHOOK_RETRY_DELAYS', () => {
     expect(delaysOf({})).toHaveLength(9)
     expect(delaysOf({ WEBHOOK_RETRY_DELAYS: '1s, 2m' })).toEqual([1_000, 120_000])
-    for (const wrong of ['1', '1s,', 'soon'])
+    for (const wrong of ['1', '1s,', 'soon', '25h'])
       expect(() => delaysOf({ WEBHOOK_RETRY_DELAYS: wrong })).toThrow(
         'WEBHOOK_RETRY_DELAYS is wrong: must be durations',
       )

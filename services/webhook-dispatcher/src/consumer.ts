@@ -39,7 +39,7 @@ export const webhookDispatcher = defineConsumer({
     readEndpoints: async (query, context) => {
       const isCaughtUp = await hasCaughtUp(context)
       const partitions = await context.countKeyPartitions()
-      const webhooks = await readEndpoints(context.readDb, query, { ...context, partitions })
+      const webhooks = await readEndpoints(context.readDb, query, { ...context, partitions, now: context.now() })
       return { webhooks, ...staleUnless(isCaughtUp) }
     },
     readUnhealthyEndpoints: async (_query, { readDb, catalog, now }) => {

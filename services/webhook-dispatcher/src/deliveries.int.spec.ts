@@ -263,9 +263,12 @@ describe('an endpoint that is behind', () => {
     const crm = { id: 'crm', addedAt: now() }
     catalog.apply(organization, [crm])
     await untilLive(organization)
+    await given.db().$executeRaw(sql`UPDATE endpoints SET failing_since = now() WHERE organization = ${organization}`)
     catalog.apply(organization, [{ ...crm, enabled: false }])
     const live = sql`SELECT count(*)::int AS live FROM positions WHERE organization = ${organization} AND is_live`
     await expect.poll(() => given.db().$queryRaw(live), soon).toEqual([{ live: 0 }])
+    const failing = sql`SELECT FROM endpoints WHERE organization = ${organization} AND failing_since IS NOT NULL`
+    expect(await given.db().$queryRaw(failing), 'failures of a time in which nothing is sent').toEqual([])
     const facts = storyOf(organization)
     await publish(facts)
     await untilFolded()

@@ -102,7 +102,7 @@ async function givenCheckpoints(...nextOffsets: readonly number[]): Promise<void
 }
 
 async function read() {
-  const found = await readEndpoints(db, PROJECT, { catalog, partitions: PARTITIONS })
+  const found = await readEndpoints(db, PROJECT, { catalog, partitions: PARTITIONS, now })
   const [crm, off] = found.map((endpoint) => WebhookEndpoint.parse(endpoint))
   if (!crm || !off || found.length !== 2) throw new Error('The project has two endpoints')
   return { crm, off }
@@ -124,7 +124,7 @@ describe('the endpoints of a project', () => {
       replays: [],
     })
     expect(off).toMatchObject({ id: 'off', state: 'disabled', because: 'The workspace file disables it.' })
-    expect(await readEndpoints(db, { ...PROJECT, project: 'other' }, { catalog, partitions: PARTITIONS })).toEqual([])
+    expect(await readEndpoints(db, { ...PROJECT, project: 'other' }, { catalog, partitions: PARTITIONS, now })).toEqual([])
   })
 
   it('are live once they are in every partition', async () => {
@@ -141,8 +141,8 @@ describe('the endpoints of a project', () => {
   })
 
   it('have the health of their attempts, unless it is that of an endpoint before', async () => {
-    const health = { disabledAt: at(5), because: 'It answered 410.', failingSince: at(1), deliveredAt: at(0) }
-    await givenHealth(health)
+    const failing = { failingSince: at(1), failedAt: at(5) }
+    await givenHealth({ disabledAt: at(5), because: 'It answered 410.', ...failing, deliveredAt: at(0) })
     expect((await read()).crm).toMatchObject({
       state: 'disabled',
       because: 'It answered 410.',
@@ -150,8 +150,10 @@ describe('the endpoints of a project', () => {
       failingSince: at(1),
       lastDeliveredAt: at(0),
     })
+    await db.$executeRaw(sql`UPDATE endpoints SET failed_at = failed_at - interval '2 days'`)
+    expect((await read()).crm).not.toHaveProperty('failingSince')
     await db.$executeRaw(sql`UPDATE endpoints SET added_at = added_at - interval '1 day'`)
-    expect(Object.keys((await read()).crm)).not.toContain('disabledAt')
+    expect((await read()).crm).not.toHaveProperty('disabledAt')
   })
 
   it('count their deliveries, and name the one that has been pending for the longest time', async () => {
@@ -283,14 +285,16 @@ const unhealthy = () => readUnhealthyEndpoints(db, { catalog, now })
 
 describe('the endpoints that need attention', () => {
   it('are disabled, have failed for ten minutes, or have a delivery pending for an hour', async () => {
-    await givenHealth({ failingSince: new Date(now.getTime() - 599_000).toISOString() })
+    const failingSince = new Date(now.getTime() - 599_000).toISOString()
+    await givenHealth({ failingSince, failedAt: now.toISOString() })
     expect(await unhealthy()).toEqual([])
     await givenDelivery(1)
     await givenDelivery(0, { status: 'failed' })
     expect(await unhealthy()).toEqual([])
     await db.$executeRaw(sql`UPDATE endpoints SET failing_since = ${at(1)}::timestamptz`)
     expect(await unhealthy()).toEqual([{ ...CRM, failingSince: at(1), pendingSince: at(1) }])
-    await db.$executeRaw(sql`UPDATE endpoints SET failing_since = NULL`)
+    await db.$executeRaw(sql`UPDATE endpoints SET failed_at = failed_at - interval '2 days'`)
+    expect(await unhealthy()).toEqual([])
     await givenDelivery(0, { replayId: uuid(9), at: at(-86_400) })
     expect(await unhealthy()).toEqual([{ ...CRM, pendingSince: at(0) }])
     await db.$executeRaw(

@@ -14,6 +14,7 @@ import {
 import { type Db, raw, sql, type Sql } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
 import { webhookOf } from './endpoints.ts'
+import { failingSince } from './failing-since.ts'
 import { readReplays } from './replays.ts'
 
 const MAX_UNHEALTHY = 1_000
@@ -36,18 +37,19 @@ interface EndpointsOptions {
   readonly catalog: Pick<CatalogView, 'project'>
   /** Number of partitions that an endpoint reads. */
   readonly partitions: number
+  readonly now: Date
 }
 
 /** Reads the endpoints of a project, in the order of the workspace file. */
 export async function readEndpoints(
   db: Db,
   query: EndpointsQuery,
-  { catalog, partitions }: EndpointsOptions,
+  { catalog, partitions, now }: EndpointsOptions,
 ): Promise<WebhookEndpoint[]> {
   const webhooks = catalog.project(query.organization, query.project)?.config.webhooks ?? []
   if (webhooks.length === 0) return []
   const [rows, replaysOf] = await Promise.all([
-    readEndpointRows(db, query, webhooks),
+    readEndpointRows(db, query, { webhooks, now }),
     readReplays(db, query, { endpointIds: webhooks.map(({ id }) => id), partitions }),
   ])
   const byId = new Map(rows.map((row) => [row.endpointId, row]))
@@ -60,7 +62,7 @@ export async function readEndpoints(
 function readEndpointRows(
   db: Db,
   { organization, project }: EndpointsQuery,
-  webhooks: readonly Webhook[],
+  { webhooks, now }: { readonly webhooks: readonly Webhook[]; readonly now: Date },
 ): Promise<readonly EndpointRow[]> {
   const isOwn = (alias: string) =>
     sql`(${raw(alias)}.organization, ${raw(alias)}.project, ${raw(alias)}.endpoint_id) = (${organization}, ${project}, asked.endpoint_id)`
@@ -70,7 +72,7 @@ function readEndpointRows(
     ) AS counted`
   return db.$queryRaw<EndpointRow[]>(sql`
     SELECT asked.endpoint_id AS "endpointId", health.disabled_at AS "disabledAt", health.because,
-      health.failing_since AS "failingSince", health.delivered_at AS "deliveredAt",
+      ${failingSince('health', now)} AS "failingSince", health.delivered_at AS "deliveredAt",
       place.live AS "livePartitions", place.behind, (${count('pending')}) AS pending, (${count('failed')}) AS failed,
       (${oldestPending(isOwn('d'))}) AS "oldestPendingAt"
     FROM unnest(${webhooks.map(({ id }) => id)}::text[], ${webhooks.map(({ addedAt }) => addedAt)}::timestamptz[])
@@ -139,7 +141,7 @@ export async function readUnhealthyEndpoints(
   const before = (ms: number) => new Date(now.getTime() - ms)
   const rows = await db.$queryRaw<UnhealthyRow[]>(sql`
     SELECT own.organization, own.project, own.endpoint_id AS "endpointId", own.added_at AS "addedAt", own.because,
-      own.disabled_at AS "disabledAt", own.failing_since AS "failingSince", oldest.created_at AS "pendingSince"
+      own.disabled_at AS "disabledAt", ${failingSince('own', now)} AS "failingSince", oldest.created_at AS "pendingSince"
     FROM endpoints AS own
     LEFT JOIN LATERAL (
       SELECT d.created_at FROM deliveries AS d
@@ -147,7 +149,7 @@ export async function readUnhealthyEndpoints(
         AND d.status = 'pending'
       ORDER BY d.created_at, d.delivery_id LIMIT 1
     ) AS oldest ON true
-    WHERE own.disabled_at IS NOT NULL OR own.failing_since <= ${before(WEBHOOK_FAILS_AFTER_MS)}::timestamptz
+    WHERE own.disabled_at IS NOT NULL OR ${failingSince('own', now)} <= ${before(WEBHOOK_FAILS_AFTER_MS)}::timestamptz
       OR oldest.created_at <= ${before(WEBHOOK_LAGS_AFTER_MS)}::timestamptz
     ORDER BY own.organization, own.project, own.endpoint_id LIMIT ${MAX_UNHEALTHY}`)
   const isKnown = (row: UnhealthyRow): boolean => {

@@ -181,7 +181,7 @@ export const WebhookEndpoint = z.strictObject({
     'Time of the record whose delivery has been pending for the longest time.',
   ),
   failingSince: Instant.optional().describe(
-    'No attempt has succeeded since then. Absent: the last one has, or none was made.',
+    'Attempts have failed since then, and none has succeeded. Absent: the last one has, or none was made for two days.',
   ),
   lastDeliveredAt: Instant.optional(),
   replays: z.array(WebhookReplay).describe('The latest ten, newest first.'),

@@ -1,6 +1,7 @@
 import type { EndpointRef } from '@nextvisit/catalog'
 import type { WebhookType } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
+import { failingSince } from '../failing-since.ts'
 import { turns as turnsTable } from '../tables.ts'
 
 /** A user with a pending delivery to an endpoint. */
@@ -17,19 +18,23 @@ export const TEST_DUE_AT = new Date(0)
 export interface EndpointHealth {
   readonly addedAt: Date
   readonly disabledAt: Date | null
-  /** The first failed attempt since the last delivery. */
+  /** The first failed attempt since the last delivery or a long pause. */
   readonly failingSince: Date | null
 }
 
 export interface ActiveEndpoint extends EndpointRef {
   /** Its live stream and replays with a turn. */
   readonly replayIds: readonly string[]
-  /** Absent: no attempt has ended. */
+  /** Absent: ticks have not met the endpoint yet. */
   readonly health: EndpointHealth | undefined
 }
 
 /** Finds the endpoints with a turn in these partitions. Reads one row of each stream, however many users wait. */
-export async function readActiveEndpoints(db: Db, partitions: readonly number[]): Promise<readonly ActiveEndpoint[]> {
+export async function readActiveEndpoints(
+  db: Db,
+  partitions: readonly number[],
+  now: Date,
+): Promise<readonly ActiveEndpoint[]> {
   const rows = await db.$queryRaw<
     (EndpointRef & { replayIds: string[]; addedAt: Date | null; disabledAt: Date | null; failingSince: Date | null })[]
   >(sql`
@@ -47,7 +52,7 @@ export async function readActiveEndpoints(db: Db, partitions: readonly number[])
       ) AS next
     )
     SELECT organization, project, endpoint_id AS "endpointId", own.replay_ids AS "replayIds", added_at AS "addedAt",
-      disabled_at AS "disabledAt", failing_since AS "failingSince"
+      disabled_at AS "disabledAt", ${failingSince('endpoints', now)} AS "failingSince"
     FROM (
       SELECT organization, project, endpoint_id, array_agg(DISTINCT replay_id) AS replay_ids FROM active
       GROUP BY organization, project, endpoint_id

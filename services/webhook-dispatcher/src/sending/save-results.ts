@@ -1,10 +1,11 @@
 import type { EndpointRef } from '@nextvisit/catalog'
 import { type Sql, sql } from '@nextvisit/database'
+import { failingSince } from '../failing-since.ts'
 import { endpoints, TURN_KEY, turns as turnsTable } from '../tables.ts'
 import type { Turn } from './due-turns.ts'
 import type { AttemptResult } from './send-request.ts'
 
-/** The instant of failures that disables an endpoint. */
+/** Attempts that fail for this long, without a success and without a long pause, disable an endpoint. */
 export const DISABLED_AFTER_MS = 5 * 86_400_000
 
 /** A finished attempt, and its effect on the delivery. */
@@ -127,26 +128,14 @@ function lockEndpoints(changes: readonly EndpointRef[]): Sql {
     ORDER BY organization, project, endpoint_id FOR UPDATE OF endpoints`
 }
 
-/** Returns a statement after which the next failure of these endpoints is the first one. */
-export function endFailures(refs: readonly EndpointRef[]): Sql {
-  return sql`
-    WITH locked AS MATERIALIZED (
-      SELECT organization, project, endpoint_id FROM endpoints JOIN ${endpoints.source('asked', refs)} USING (organization, project, endpoint_id)
-      ORDER BY organization, project, endpoint_id FOR UPDATE OF endpoints
-    )
-    UPDATE endpoints SET failing_since = NULL FROM locked
-    WHERE (endpoints.organization, endpoints.project, endpoints.endpoint_id)
-      = (locked.organization, locked.project, locked.endpoint_id)`
-}
-
 /**
  * Changes the health of endpoints. The row of an endpoint that was removed and added again begins anew, and ignores what attempts to the
- * one before tell. Deliveries of a healthy endpoint change its row once a second at most.
+ * one before tell. Deliveries of a healthy endpoint change its row once a second at most, and failures once a minute.
  */
 function changeHealth(changes: readonly HealthChange[], now: Date): Sql {
   const dueBefore = new Date(now.getTime() - DISABLED_AFTER_MS)
   const isFailing = sql`coalesce(
-    CASE WHEN given.delivered_at IS NULL AND known.added_at = given.added_at THEN known.failing_since END,
+    CASE WHEN given.delivered_at IS NULL AND known.added_at = given.added_at THEN ${failingSince('known', now)} END,
     given.failing_since
   )`
   return sql`
@@ -160,7 +149,7 @@ function changeHealth(changes: readonly HealthChange[], now: Date): Sql {
       ) AS given (organization, project, endpoint_id, added_at, delivered_at, failing_since, gone_at)
     ), present AS (
       SELECT given.organization, given.project, given.endpoint_id, given.added_at,
-        ${isFailing} AS failing_since,
+        ${isFailing} AS failing_since, given.failing_since AS failed_at,
         CASE WHEN known.added_at = given.added_at THEN greatest(known.delivered_at, given.delivered_at)
           ELSE given.delivered_at END AS delivered_at,
         given.gone_at, ${isFailing} <= ${dueBefore}::timestamptz AS is_failing_long,
@@ -170,17 +159,18 @@ function changeHealth(changes: readonly HealthChange[], now: Date): Sql {
       WHERE coalesce(known.added_at <= given.added_at, true) AND (
         known.added_at IS DISTINCT FROM given.added_at OR given.gone_at IS NOT NULL
         OR given.delivered_at >= coalesce(known.delivered_at, to_timestamp(0)) + interval '1 second'
-        OR (known.failing_since IS NULL) <> (given.failing_since IS NULL) OR ${isFailing} <= ${dueBefore}::timestamptz
+        OR (known.failing_since IS NULL) <> (given.failing_since IS NULL)
+        OR given.failing_since >= known.failed_at + interval '1 minute' OR ${isFailing} <= ${dueBefore}::timestamptz
       )
     )
-    INSERT INTO endpoints (organization, project, endpoint_id, added_at, disabled_at, because, failing_since, delivered_at)
+    INSERT INTO endpoints (organization, project, endpoint_id, added_at, disabled_at, because, failing_since, failed_at, delivered_at)
     SELECT organization, project, endpoint_id, added_at,
       coalesce(disabled_at, gone_at, CASE WHEN is_failing_long THEN ${now}::timestamptz END),
       CASE WHEN disabled_at IS NOT NULL THEN because WHEN gone_at IS NOT NULL THEN ${BECAUSE_GONE}
         WHEN is_failing_long THEN ${BECAUSE_FAILING} END,
-      failing_since, delivered_at
+      failing_since, failed_at, delivered_at
     FROM present ORDER BY organization, project, endpoint_id
     ON CONFLICT (organization, project, endpoint_id) DO UPDATE SET added_at = excluded.added_at,
       disabled_at = excluded.disabled_at, because = excluded.because, failing_since = excluded.failing_since,
-      delivered_at = excluded.delivered_at`
+      failed_at = excluded.failed_at, delivered_at = excluded.delivered_at`
 }

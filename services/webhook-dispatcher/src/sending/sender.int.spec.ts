@@ -246,8 +246,8 @@ describe('endpoints', { timeout: 60_000 }, () => {
     const { url, answerWith } = await startReceiver({ answer: () => (open += 1) })
     given.setWebhooks({ id: 'crm', url })
     await given.db().$executeRaw(sql`
-      INSERT INTO endpoints (organization, project, endpoint_id, added_at, failing_since)
-      VALUES ('acme', 'shop', 'crm', ${ADDED_AT}::timestamptz, now() - interval '61 seconds')`)
+      INSERT INTO endpoints (organization, project, endpoint_id, added_at, failing_since, failed_at)
+      VALUES ('acme', 'shop', 'crm', ${ADDED_AT}::timestamptz, now() - interval '61 seconds', now())`)
     await given.givenDeliveries(Array.from({ length: 100 }, () => ({})))
     await given.startSender({ attemptWithinMs: 1_000 })
     await expect.poll(() => open, PATIENT).toBe(4)
@@ -363,20 +363,29 @@ describe('endpoints', { timeout: 60_000 }, () => {
     await given.givenDeliveries([{}])
     const delays = Array.from({ length: 8 }, () => DAY_MS)
     await given.startSender({ retryDelaysMs: delays, now: () => new Date(clockMs) })
+    /** Lets the next attempts be made, each somewhat more than a day after the one before. */
+    const waitForAttempts = async (count: number) => {
+      for (let nth = 0; nth < count; nth += 1) {
+        const before = (await given.readAttempts()).length
+        clockMs += 1.2 * DAY_MS
+        await expect.poll(async () => (await given.readAttempts()).length, PATIENT).toBe(before + 1)
+      }
+    }
     const failingSince = new Date(clockMs)
     await expect.poll(given.readHealth, PATIENT).toMatchObject({ failingSince, disabledAt: null })
 
-    clockMs += 4.9 * DAY_MS
-    await expect.poll(() => received.length, PATIENT).toBe(2)
+    await waitForAttempts(4)
+    expect(await given.readHealth()).toMatchObject({ failingSince, disabledAt: null })
     status = 200
-    clockMs += 1.2 * DAY_MS
+    await waitForAttempts(1)
     await becomeAll('delivered', 1)
     await expect.poll(given.readHealth, PATIENT).toMatchObject({ failingSince: null, disabledAt: null })
 
     status = 500
     await given.givenDeliveries([{}])
-    await expect.poll(() => received.length, PATIENT).toBe(4)
-    clockMs += 5 * DAY_MS
+    await expect.poll(() => received.length, PATIENT).toBe(7)
+    await expect.poll(given.readHealth, PATIENT).toMatchObject({ failingSince: new Date(clockMs) })
+    await waitForAttempts(5)
     await expect.poll(given.readHealth, PATIENT).toMatchObject({
       disabledAt: new Date(clockMs),
       because: 'No delivery has succeeded for five days.',
@@ -384,19 +393,26 @@ describe('endpoints', { timeout: 60_000 }, () => {
     expect((await statuses()).toSorted()).toEqual(['delivered', 'pending'])
   })
 
-  it('do not fail while the workspace file disables them', async () => {
+  it('that were not attempted for two days begin to fail again', async () => {
     let clockMs = Date.now() + 1_000
-    const { url, received } = await startReceiver({ answer: (_, response) => response.writeHead(500).end() })
+    const { url } = await startReceiver({ answer: (_, response) => response.writeHead(500).end() })
     given.setWebhooks({ id: 'crm', url })
+    await given.startSender({ retryDelaysMs: [], now: () => new Date(clockMs) })
+    const failAfterDays = async (days: number) => {
+      clockMs += days * DAY_MS
+      const [id] = await given.givenDeliveries([{}])
+      const statusOf = async () => (await given.readDeliveries()).find(({ deliveryId }) => deliveryId === id)?.status
+      await expect.poll(statusOf, PATIENT).toBe('failed')
+      return given.readHealth()
+    }
+    await failAfterDays(0)
+    const failingSince = new Date(clockMs + 7 * DAY_MS)
+    expect(await failAfterDays(7)).toMatchObject({ failingSince, disabledAt: null })
+    // A failure on each of these days is one failure of five days.
+    for (const days of [1.9, 1.9]) expect(await failAfterDays(days)).toMatchObject({ failingSince, disabledAt: null })
+    clockMs += 1.9 * DAY_MS
     await given.givenDeliveries([{}])
-    await given.startSender({ retryDelaysMs: [1_000, 1_000], now: () => new Date(clockMs) })
-    await expect.poll(given.readHealth, PATIENT).toMatchObject({ failingSince: expect.any(Date) })
-    given.setWebhooks({ id: 'crm', url, enabled: false })
-    clockMs += 6 * DAY_MS
-    await expect.poll(given.readHealth, PATIENT).toMatchObject({ failingSince: null })
-    given.setWebhooks({ id: 'crm', url })
-    await expect.poll(() => received.length, PATIENT).toBe(2)
-    await expect.poll(given.readHealth, PATIENT).toMatchObject({ failingSince: new Date(clockMs), disabledAt: null })
+    await expect.poll(given.readHealth, PATIENT).toMatchObject({ failingSince, disabledAt: new Date(clockMs) })
   })
 
   it('that were removed and added again begin with another health', async () => {

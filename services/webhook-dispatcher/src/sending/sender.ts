@@ -18,7 +18,7 @@ import type { Endpoints } from './endpoints.ts'
 import { type Claim, createLane, type Lane, largeBytesOf } from './lane.ts'
 import { createResultWriter } from './result-writer.ts'
 import { CLAIM_MS, createPendingCheck } from './pending-check.ts'
-import { endFailures, type TurnResult } from './save-results.ts'
+import type { TurnResult } from './save-results.ts'
 import { type AttemptResult, sendRequest } from './send-request.ts'
 import { signAttempt } from './signature.ts'
 
@@ -120,7 +120,7 @@ export function createSender(parts: SenderParts) {
     const owned = await foldedOf(Array.from({ length: total }, (_, partition) => partition).filter(owns))
     if (owned.length === 0) return
     const readNumber = writer.beginRead()
-    const active = await readActiveEndpoints(db, owned)
+    const active = await readActiveEndpoints(db, owned, now())
     const asked = active.flatMap((one) => {
       const lane = laneOf(one)
       lane.replayIds = one.replayIds
@@ -135,7 +135,6 @@ export function createSender(parts: SenderParts) {
       return one.replayIds.map((replayId) => ({ ...lane.ref, replayId, until, limit: lane.limit(replayId) }))
     })
     forgetIdleLanes(active)
-    await forgetFailures(active.filter((one) => endpoints.find(one)?.webhook.enabled === false))
     const turns = (
       await readDueTurns(
         db,
@@ -160,12 +159,6 @@ export function createSender(parts: SenderParts) {
     const lane = lanes.get(name) ?? createLane(ref)
     lanes.set(name, lane)
     return lane
-  }
-
-  /** Time in which the workspace file disables an endpoint is no time of failures. */
-  async function forgetFailures(disabled: readonly ActiveEndpoint[]): Promise<void> {
-    const failing = disabled.filter(({ health }) => health?.failingSince)
-    if (failing.length > 0) await db.executeAll([endFailures(failing)])
   }
 
   function forgetIdleLanes(active: readonly ActiveEndpoint[]): void {

@@ -27,6 +27,8 @@ export interface TickPlan {
   readonly begun: readonly (Replay & { readonly addedAt: string })[]
   /** Live positions that stop. */
   readonly stopped: readonly Position[]
+  /** Endpoints that stop, because the workspace file disables them now. */
+  readonly switchedOff: readonly EndpointRef[]
   readonly behind: readonly Behind[]
   /** Positions of replays that are forgotten. */
   readonly forgotten: readonly Position[]
@@ -46,6 +48,7 @@ export function planTick(rows: Rows, catalog: CatalogView, asOfMs: number): Tick
   const removed = new Map<string, Removed>()
   const known = new Map<string, Position>()
   const [stopped, behind, forgotten]: [Position[], Behind[], Position[]] = [[], [], []]
+  const switchedOff: EndpointRef[] = []
   const replays = new Map(rows.replays.map((replay) => [replay.replayId, replay]))
   let mustWait = false
 
@@ -68,6 +71,7 @@ export function planTick(rows: Rows, catalog: CatalogView, asOfMs: number): Tick
     if (replayId === LIVE_STREAM) known.set(endpointKeyOf(endpoint), position)
     const isReading = webhook && isOther === 0 && !rows.isDisabled(endpoint, webhook)
     if (isLive && !isReading) stopped.push(position)
+    if (isLive && webhook?.enabled === false) switchedOff.push(endpoint)
     if (isLive || !isReading || (endOffset !== null && nextOffset >= endOffset)) return
     const replay = replays.get(replayId)
     if (replayId !== LIVE_STREAM && !replay) forgotten.push(position)
@@ -89,6 +93,7 @@ export function planTick(rows: Rows, catalog: CatalogView, asOfMs: number): Tick
       return isOfLive && !started.has(replay.replayId) ? { ...replay, addedAt: live.addedAt } : []
     }),
     stopped,
+    switchedOff,
     behind,
     forgotten,
     mustWait,

@@ -4,7 +4,7 @@ import type { AnyFormFact } from '@nextvisit/contracts'
 import type { Db, Sql } from '@nextvisit/database'
 import { endpointKeyOf, hasEndpoints } from '../endpoints.ts'
 import { writeDeliveries } from '../new-deliveries.ts'
-import { positions } from '../tables.ts'
+import { endpoints, positions } from '../tables.ts'
 import { createPositions } from './new-positions.ts'
 import { planTick } from './plan-tick.ts'
 import { readOn, reuseBodies } from './read-on.ts'
@@ -44,6 +44,11 @@ export function createTicks(review: Review): Ticks<AnyFormFact> {
         ['isLive', 'nextOffset'],
       ),
       ...positions.update(read.moved, ['isLive', 'nextOffset']),
+      // Time in which the workspace file disables an endpoint is no time of failures.
+      ...endpoints.update(
+        plan.switchedOff.map((endpoint) => ({ ...endpoint, failingSince: null })),
+        ['failingSince'],
+      ),
       ...positions.deleteByKeys(plan.forgotten),
       ...orphans,
       ...(await deleteOld(db, partition, keptSince(instant))),

@@ -8,8 +8,9 @@ CREATE TABLE endpoints (
   -- By a 410 or five days of failures. The workspace file disables without it.
   disabled_at   timestamptz(3),
   because       text,
-  -- The first failed attempt since the last delivery.
+  -- The first failed attempt since the last delivery, or since a pause of two days. The last one, to the minute.
   failing_since timestamptz(3),
+  failed_at     timestamptz(3),
   delivered_at  timestamptz(3),
   PRIMARY KEY (organization, project, endpoint_id)
 );
