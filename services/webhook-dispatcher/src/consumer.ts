@@ -39,8 +39,8 @@ export const webhookDispatcher = defineConsumer({
     readEndpoints: async (query, context) => {
       const isCaughtUp = await hasCaughtUp(context)
       const partitions = await context.countKeyPartitions()
-      const webhooks = await readEndpoints(context.readDb, query, { ...context, partitions, now: context.now() })
-      return { webhooks, ...staleUnless(isCaughtUp) }
+      const found = await readEndpoints(context.readDb, query, { ...context, partitions, now: context.now() })
+      return { ...found, ...staleUnless(isCaughtUp) }
     },
     readUnhealthyEndpoints: async (_query, { readDb, catalog, now }) => {
       return { endpoints: await readUnhealthyEndpoints(readDb, { catalog, now: now() }) }

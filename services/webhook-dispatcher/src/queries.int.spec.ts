@@ -102,7 +102,7 @@ async function givenCheckpoints(...nextOffsets: readonly number[]): Promise<void
 }
 
 async function read() {
-  const found = await readEndpoints(db, PROJECT, { catalog, partitions: PARTITIONS, now })
+  const { webhooks: found } = await readEndpoints(db, PROJECT, { catalog, partitions: PARTITIONS, now })
   const [crm, off] = found.map((endpoint) => WebhookEndpoint.parse(endpoint))
   if (!crm || !off || found.length !== 2) throw new Error('The project has two endpoints')
   return { crm, off }
@@ -124,7 +124,10 @@ describe('the endpoints of a project', () => {
       replays: [],
     })
     expect(off).toMatchObject({ id: 'off', state: 'disabled', because: 'The workspace file disables it.' })
-    expect(await readEndpoints(db, { ...PROJECT, project: 'other' }, { catalog, partitions: PARTITIONS, now })).toEqual([])
+    const ofProject = (query: object) =>
+      readEndpoints(db, { ...PROJECT, ...query }, { catalog, partitions: PARTITIONS, now })
+    expect((await ofProject({ endpointId: 'off' })).webhooks).toEqual([off])
+    expect((await ofProject({ project: 'other' })).webhooks).toEqual([])
   })
 
   it('are live once they are in every partition', async () => {
@@ -163,8 +166,8 @@ describe('the endpoints of a project', () => {
     await givenDelivery(4, { status: 'failed', endedAt: at(4) })
     await givenDelivery(0, { endpointId: 'off' })
     const { crm, off } = await read()
-    expect(crm).toMatchObject({ pending: 2, failed: 1, oldestPendingAt: at(1) })
-    expect(off).toMatchObject({ pending: 1, failed: 0, oldestPendingAt: at(-1) })
+    expect(crm).toMatchObject({ pending: 2, failed: 1, oldestPendingAt: at(2) })
+    expect(off).toMatchObject({ pending: 1, failed: 0, oldestPendingAt: at(0) })
   })
 })
 
@@ -278,6 +281,32 @@ describe('the deliveries of an endpoint', () => {
     expect(await rowsRead({ after: `${at(5)}_${uuid(1)}` })).toBeLessThan(200)
     const ofEndpoints = await countRowsRead(db, ['deliveries'], read)
     expect(ofEndpoints, 'pending and failed ones').toBeLessThan(600)
+  })
+})
+
+describe('the counts of an answer', () => {
+  const crowd = Array.from({ length: 20 }, (_, nth) => ({ ...webhook, id: `crm-${nth}` }))
+  const crowded = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop', webhooks: crowd }] })])
+
+  it('end the sooner, the more endpoints and replays there are', async () => {
+    await db.$executeRaw(sql`
+      INSERT INTO replays (replay_id, organization, project, endpoint_id, from_at, to_at, requested_at)
+      SELECT lpad(nth::text, 32, '0')::uuid, 'acme', 'shop', 'crm-' || nth % 20, now(), now(), now() FROM generate_series(1, 200) AS nth`)
+    await db.$executeRaw(sql`
+      INSERT INTO deliveries (delivery_id, organization, project, endpoint_id, replay_id, partition, source_offset,
+        user_id, webhook_id, type, at, body, capture, status, attempts, round, created_at)
+      SELECT gen_random_uuid(), 'acme', 'shop', 'crm-0', lpad('20', 32, '0')::uuid, 0, nth, gen_random_uuid(), gen_random_uuid(),
+        'form.queued', now(), '{}', '{}', (ARRAY['delivered', 'failed', 'pending'])[1 + nth % 3], 0, 0, now()
+      FROM generate_series(1, 9000) AS nth`)
+    await db.$executeRaw(sql`ANALYZE deliveries`)
+    const readAll = () => readEndpoints(db, PROJECT, { catalog: crowded, partitions: PARTITIONS, now })
+    const { webhooks, countedUpTo } = await readAll()
+    expect(countedUpTo).toBe(454)
+    const replay = webhooks[0]?.replays.find(({ deliveries: made }) => made > 0)
+    expect(replay).toMatchObject({ status: 'running', deliveries: 454, pending: 454, failed: 454 })
+    expect(webhooks[0]).toMatchObject({ pending: 454, failed: 454 })
+    expect(webhooks[1]).toMatchObject({ pending: 0, failed: 0 })
+    expect(await countRowsRead(db, ['deliveries'], readAll), 'four counts').toBeLessThan(2_000)
   })
 })
 

@@ -1,21 +1,22 @@
 import type { CatalogView, EndpointRef } from '@nextvisit/catalog'
 import {
-  type DeliveryStatus,
   type EndpointsQuery,
-  MAX_COUNTED_DELIVERIES,
   TOPICS,
   type UnhealthyEndpoint,
   type Webhook,
   WEBHOOK_FAILS_AFTER_MS,
   WEBHOOK_LAGS_AFTER_MS,
   type WebhookEndpoint,
-  type WebhookReplay,
+  type WebhookEndpoints,
 } from '@nextvisit/contracts'
-import { type Db, raw, sql, type Sql } from '@nextvisit/database'
+import { type Db, sql } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
+import { type Counts, countDeliveries } from './count-deliveries.ts'
 import { webhookOf } from './endpoints.ts'
 import { failingSince } from './failing-since.ts'
-import { readReplays } from './replays.ts'
+import { oldestPending } from './oldest-pending.ts'
+import { readReplays, replayOf, type ReplayRow } from './replays.ts'
+import { endpoints } from './tables.ts'
 
 const MAX_UNHEALTHY = 1_000
 const DISABLED_BY_FILE = 'The workspace file disables it.'
@@ -28,8 +29,6 @@ interface EndpointRow {
   readonly deliveredAt: Date | null
   readonly livePartitions: number
   readonly behind: number
-  readonly pending: number
-  readonly failed: number
   readonly oldestPendingAt: Date | null
 }
 
@@ -43,64 +42,67 @@ interface EndpointsOptions {
 /** Reads the endpoints of a project, in the order of the workspace file. */
 export async function readEndpoints(
   db: Db,
-  query: EndpointsQuery,
+  { organization, project, endpointId }: EndpointsQuery,
   { catalog, partitions, now }: EndpointsOptions,
-): Promise<WebhookEndpoint[]> {
-  const webhooks = catalog.project(query.organization, query.project)?.config.webhooks ?? []
-  if (webhooks.length === 0) return []
-  const [rows, replaysOf] = await Promise.all([
-    readEndpointRows(db, query, { webhooks, now }),
-    readReplays(db, query, { endpointIds: webhooks.map(({ id }) => id), partitions }),
-  ])
+): Promise<Omit<WebhookEndpoints, 'stale'>> {
+  const inFile = catalog.project(organization, project)?.config.webhooks ?? []
+  const webhooks = inFile.filter(({ id }) => endpointId === undefined || id === endpointId)
+  if (webhooks.length === 0) return { webhooks: [], countedUpTo: 0 }
+  const refs = webhooks.map(({ id, addedAt }) => ({ organization, project, endpointId: id, addedAt }))
+  const [rows, replays] = await Promise.all([readEndpointRows(db, refs, now), readReplays(db, refs, partitions)])
+  const counts = await countDeliveries(
+    db,
+    refs,
+    replays.map(({ replayId }) => replayId),
+  )
   const byId = new Map(rows.map((row) => [row.endpointId, row]))
-  return webhooks.flatMap((webhook) => {
-    const row = byId.get(webhook.id)
-    return row ? [endpointOf(webhook, row, { partitions, replays: replaysOf.get(webhook.id) ?? [] })] : []
-  })
+  const replaysOf = Map.groupBy(replays, (replay) => replay.endpointId)
+  return {
+    webhooks: webhooks.flatMap((webhook) => {
+      const row = byId.get(webhook.id)
+      return row ? [endpointOf(webhook, row, { partitions, counts, replays: replaysOf.get(webhook.id) ?? [] })] : []
+    }),
+    countedUpTo: counts.countedUpTo,
+  }
 }
 
-function readEndpointRows(
-  db: Db,
-  { organization, project }: EndpointsQuery,
-  { webhooks, now }: { readonly webhooks: readonly Webhook[]; readonly now: Date },
-): Promise<readonly EndpointRow[]> {
-  const isOwn = (alias: string) =>
-    sql`(${raw(alias)}.organization, ${raw(alias)}.project, ${raw(alias)}.endpoint_id) = (${organization}, ${project}, asked.endpoint_id)`
-  const count = (status: DeliveryStatus) => sql`
-    SELECT count(*)::int FROM (
-      SELECT FROM deliveries AS d WHERE ${isOwn('d')} AND d.status = ${status} LIMIT ${MAX_COUNTED_DELIVERIES}
-    ) AS counted`
+type AskedEndpoint = EndpointRef & Pick<Webhook, 'addedAt'>
+
+function readEndpointRows(db: Db, refs: readonly AskedEndpoint[], now: Date): Promise<readonly EndpointRow[]> {
   return db.$queryRaw<EndpointRow[]>(sql`
     SELECT asked.endpoint_id AS "endpointId", health.disabled_at AS "disabledAt", health.because,
       ${failingSince('health', now)} AS "failingSince", health.delivered_at AS "deliveredAt",
-      place.live AS "livePartitions", place.behind, (${count('pending')}) AS pending, (${count('failed')}) AS failed,
-      (${oldestPending(isOwn('d'))}) AS "oldestPendingAt"
-    FROM unnest(${webhooks.map(({ id }) => id)}::text[], ${webhooks.map(({ addedAt }) => addedAt)}::timestamptz[])
-      AS asked (endpoint_id, added_at)
-    LEFT JOIN endpoints AS health ON ${isOwn('health')} AND health.added_at = asked.added_at
+      place.live AS "livePartitions", place.behind, oldest.created_at AS "oldestPendingAt"
+    FROM ${endpoints.source('asked', refs, ['organization', 'project', 'endpointId', 'addedAt'])}
+    LEFT JOIN endpoints AS health
+      ON (health.organization, health.project, health.endpoint_id, health.added_at)
+        = (asked.organization, asked.project, asked.endpoint_id, asked.added_at::timestamptz)
     CROSS JOIN LATERAL (
       SELECT count(*) FILTER (WHERE p.is_live)::int AS live,
         coalesce(sum(greatest(c.next_offset - p.next_offset, 0)) FILTER (WHERE NOT p.is_live), 0)::float8 AS behind
       FROM positions AS p
       LEFT JOIN checkpoints AS c
         ON (c.projection, c.topic, c.partition) = ('webhook-dispatcher', ${TOPICS.formEvents}, p.partition)
-      WHERE ${isOwn('p')} AND p.replay_id = ${LIVE_STREAM}::uuid AND p.added_at = asked.added_at
-    ) AS place`)
+      WHERE (p.organization, p.project, p.endpoint_id, p.replay_id)
+          = (asked.organization, asked.project, asked.endpoint_id, ${LIVE_STREAM}::uuid)
+        AND p.added_at = asked.added_at::timestamptz
+    ) AS place
+    ${oldestPending('asked')}`)
 }
 
-/** The record of the pending delivery that was created first. */
-function oldestPending(isOwn: Sql): Sql {
-  return sql`
-    SELECT d.at FROM deliveries AS d WHERE ${isOwn} AND d.status = 'pending'
-    ORDER BY d.created_at, d.delivery_id LIMIT 1`
+interface About {
+  readonly partitions: number
+  readonly counts: Counts
+  readonly replays: readonly ReplayRow[]
 }
 
 function endpointOf(
   { id, url, events, include, enabled, addedAt }: Webhook,
   row: EndpointRow,
-  { partitions, replays: listed }: { readonly partitions: number; readonly replays: readonly WebhookReplay[] },
+  { partitions, counts, replays }: About,
 ): WebhookEndpoint {
-  const { disabledAt, behind, pending, failed, oldestPendingAt, failingSince, deliveredAt } = row
+  const { disabledAt, behind, oldestPendingAt, deliveredAt } = row
+  const { pending = 0, failed = 0 } = counts.endpoints.get(id) ?? {}
   const isDisabled = !enabled || disabledAt !== null
   const because = enabled ? row.because : DISABLED_BY_FILE
   return {
@@ -116,9 +118,9 @@ function endpointOf(
     pending,
     failed,
     ...(oldestPendingAt && { oldestPendingAt: oldestPendingAt.toISOString() }),
-    ...(failingSince && { failingSince: failingSince.toISOString() }),
+    ...(row.failingSince && { failingSince: row.failingSince.toISOString() }),
     ...(deliveredAt && { lastDeliveredAt: deliveredAt.toISOString() }),
-    replays: [...listed],
+    replays: replays.map((replay) => replayOf(replay, partitions, counts.replays.get(replay.replayId))),
   }
 }
 
@@ -143,12 +145,7 @@ export async function readUnhealthyEndpoints(
     SELECT own.organization, own.project, own.endpoint_id AS "endpointId", own.added_at AS "addedAt", own.because,
       own.disabled_at AS "disabledAt", ${failingSince('own', now)} AS "failingSince", oldest.created_at AS "pendingSince"
     FROM endpoints AS own
-    LEFT JOIN LATERAL (
-      SELECT d.created_at FROM deliveries AS d
-      WHERE (d.organization, d.project, d.endpoint_id) = (own.organization, own.project, own.endpoint_id)
-        AND d.status = 'pending'
-      ORDER BY d.created_at, d.delivery_id LIMIT 1
-    ) AS oldest ON true
+    ${oldestPending('own')}
     WHERE own.disabled_at IS NOT NULL OR ${failingSince('own', now)} <= ${before(WEBHOOK_FAILS_AFTER_MS)}::timestamptz
       OR oldest.created_at <= ${before(WEBHOOK_LAGS_AFTER_MS)}::timestamptz
     ORDER BY own.organization, own.project, own.endpoint_id LIMIT ${MAX_UNHEALTHY}`)

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import type { EndpointRef } from '@nextvisit/catalog'
 import {
-  type EndpointsQuery,
-  MAX_COUNTED_DELIVERIES,
   MAX_UNFINISHED_REPLAYS,
   type ReplayCommand,
   TOO_MANY_REPLAYS,
@@ -9,17 +8,17 @@ import {
   type WebhookReplay,
   type WebhookReplayBegun,
 } from '@nextvisit/contracts'
-import { type Db, raw, sql, type Sql } from '@nextvisit/database'
-import { LIVE_STREAM } from '@nextvisit/domain'
+import { type Db, sql, type Sql } from '@nextvisit/database'
+import { NO_REPLAY, type ReplayCounts } from './count-deliveries.ts'
+import { endpoints } from './tables.ts'
 
 /** Number of replays that an endpoint lists. */
 const LISTED_REPLAYS = 10
 /** Number of replays of an endpoint that are remembered, beside those that are not complete. */
 const KEPT_REPLAYS = 100
-/** In the text of the statement, so that Postgres uses the index of replays. */
-const NO_REPLAY = raw(`'${LIVE_STREAM}'::uuid`)
 
-interface ReplayRow {
+/** A replay of an endpoint. */
+export interface ReplayRow {
   readonly endpointId: string
   readonly replayId: string
   readonly from: Date
@@ -28,32 +27,20 @@ interface ReplayRow {
   readonly requestedAt: Date
   readonly progress: number
   readonly donePartitions: number
-  readonly deliveries: number
-  readonly pending: number
-  readonly failed: number
 }
 
-/** Counts the deliveries of the replay `own` that meet a condition. */
-const count = (condition: Sql) => sql`
-  SELECT count(*)::int FROM (
-    SELECT FROM deliveries AS d WHERE d.replay_id = own.replay_id AND d.replay_id <> ${NO_REPLAY} AND ${condition}
-    LIMIT ${MAX_COUNTED_DELIVERIES}
-  ) AS counted`
-
-/** Reads the latest replays of endpoints, newest first. */
-export async function readReplays(
+/** Reads the latest replays of endpoints, newest first. `partitions`: their number. */
+export function readReplays(
   db: Db,
-  { organization, project }: EndpointsQuery,
-  { endpointIds, partitions }: { readonly endpointIds: readonly string[]; readonly partitions: number },
-): Promise<ReadonlyMap<string, readonly WebhookReplay[]>> {
-  const rows = await db.$queryRaw<ReplayRow[]>(sql`
+  refs: readonly EndpointRef[],
+  partitions: number,
+): Promise<readonly ReplayRow[]> {
+  return db.$queryRaw<ReplayRow[]>(sql`
     SELECT asked.endpoint_id AS "endpointId", own.replay_id AS "replayId", own.from_at AS "from", own.to_at AS "to",
-      own.events, own.requested_at AS "requestedAt", place.progress, place.done AS "donePartitions",
-      (${count(sql`TRUE`)}) AS deliveries, (${count(sql`d.status = 'pending'`)}) AS pending,
-      (${count(sql`d.status = 'failed'`)}) AS failed
-    FROM unnest(${[...endpointIds]}::text[]) AS asked (endpoint_id), LATERAL (
+      own.events, own.requested_at AS "requestedAt", place.progress, place.done AS "donePartitions"
+    FROM ${endpoints.source('asked', refs)}, LATERAL (
       SELECT * FROM replays
-      WHERE (organization, project, endpoint_id) = (${organization}, ${project}, asked.endpoint_id)
+      WHERE (organization, project, endpoint_id) = (asked.organization, asked.project, asked.endpoint_id)
       ORDER BY requested_at DESC, replay_id LIMIT ${LISTED_REPLAYS}
     ) AS own, LATERAL (
       SELECT count(*) FILTER (WHERE p.next_offset >= p.end_offset)::int AS done,
@@ -62,19 +49,17 @@ export async function readReplays(
         ), 0)::float8 / ${partitions}::int AS progress
       FROM positions AS p
       WHERE (p.organization, p.project, p.endpoint_id, p.replay_id)
-        = (${organization}, ${project}, asked.endpoint_id, own.replay_id)
+        = (own.organization, own.project, own.endpoint_id, own.replay_id)
     ) AS place
     ORDER BY own.requested_at DESC, own.replay_id`)
-  return new Map(
-    [...Map.groupBy(rows, ({ endpointId }) => endpointId)].map(([endpointId, own]) => [
-      endpointId,
-      own.map((row) => replayOf(row, partitions)),
-    ]),
-  )
 }
 
-function replayOf(row: ReplayRow, partitions: number): WebhookReplay {
-  const { replayId, from, to, events, requestedAt, progress, donePartitions, deliveries, pending, failed } = row
+const NO_DELIVERIES: ReplayCounts = { deliveries: 0, pending: 0, failed: 0 }
+
+/** Describes a replay. `partitions`: their number. */
+export function replayOf(row: ReplayRow, partitions: number, counts = NO_DELIVERIES): WebhookReplay {
+  const { replayId, from, to, events, requestedAt, progress, donePartitions } = row
+  const { deliveries, pending, failed } = counts
   return {
     replayId,
     from: from.toISOString(),

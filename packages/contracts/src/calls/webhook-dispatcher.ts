@@ -18,7 +18,8 @@ export const MAX_DELIVERIES_ASKED = 1_000
 
 const endpointFields = { ...projectFields, endpointId: SlugId }
 
-const EndpointsQuery = z.object(projectFields)
+/** `endpointId`: only this one. Absent: all. */
+const EndpointsQuery = z.object({ ...projectFields, endpointId: SlugId.optional() })
 export type EndpointsQuery = z.infer<typeof EndpointsQuery>
 
 /** An endpoint of any project that is disabled although the workspace file enables it, that fails, or that lags. */

@@ -94,9 +94,6 @@ export type WebhookPayload<Type extends WebhookType = WebhookType> = z.infer<(ty
 export const DeliveryStatus = z.enum(['pending', 'delivered', 'failed'])
 export type DeliveryStatus = z.infer<typeof DeliveryStatus>
 
-/** Maximum number of deliveries that are counted one by one. */
-export const MAX_COUNTED_DELIVERIES = 100_000
-
 /** How an attempt ended. `blocked`: the address is not allowed, and nothing was sent. */
 export const AttemptOutcome = z.enum(['delivered', 'refused', 'timeout', 'unreachable', 'blocked'])
 export type AttemptOutcome = z.infer<typeof AttemptOutcome>
@@ -159,7 +156,7 @@ export const WebhookReplay = z.strictObject({
   requestedAt: Instant,
   status: z.enum(['running', 'complete']).describe('`complete`: all records are read, and no delivery is pending.'),
   progress: z.number().min(0).max(1).describe('The part of the log that is read.'),
-  deliveries: count.describe('At most 100,000 are counted.'),
+  deliveries: count,
   pending: count,
   failed: count,
 })
@@ -175,11 +172,9 @@ export const WebhookEndpoint = z.strictObject({
   disabledAt: Instant.optional(),
   addedAt: Instant,
   behind: count.describe('Records of the log that it has not read yet. 0 of a live endpoint.'),
-  pending: count.describe('Deliveries that are pending. At most 100,000 are counted.'),
-  failed: count.describe('Deliveries that have failed, in the last 30 days. At most 100,000 are counted.'),
-  oldestPendingAt: Instant.optional().describe(
-    'Time of the record whose delivery has been pending for the longest time.',
-  ),
+  pending: count.describe('Deliveries that are pending.'),
+  failed: count.describe('Deliveries that have failed, in the last 30 days.'),
+  oldestPendingAt: Instant.optional().describe('When the oldest pending delivery was created.'),
   failingSince: Instant.optional().describe(
     'Attempts have failed since then, and none has succeeded. Absent: the last one has, or none was made for two days.',
   ),
@@ -189,7 +184,11 @@ export const WebhookEndpoint = z.strictObject({
 export type WebhookEndpoint = z.infer<typeof WebhookEndpoint>
 
 /** `GET /v2/admin/webhooks`. */
-export const WebhookEndpoints = z.strictObject({ webhooks: z.array(WebhookEndpoint), ...staleFields })
+export const WebhookEndpoints = z.strictObject({
+  webhooks: z.array(WebhookEndpoint),
+  countedUpTo: count.describe('Deliveries are counted up to this number: a count that has reached it may be larger.'),
+  ...staleFields,
+})
 export type WebhookEndpoints = z.infer<typeof WebhookEndpoints>
 
 const givenRange = {

@@ -24,8 +24,11 @@ export type EndpointPath = z.infer<typeof EndpointPath>
 const DeliveryPath = EndpointPath.extend({ deliveryId: Uuid })
 export type DeliveryPath = z.infer<typeof DeliveryPath>
 
-/** Members of every answer about endpoints. `at`: time of the answer, by the console's clock. */
-const aboutEndpoints = { at: Instant, isStale: z.boolean() }
+/**
+ * Members of every answer about endpoints. `at`: time of the answer, by the console's clock. `countedUpTo`: counts of deliveries end at
+ * this number.
+ */
+const aboutEndpoints = { at: Instant, isStale: z.boolean(), countedUpTo: z.number() }
 
 /** `userName`: may be masked; null: not known, or a test. */
 const ShownDelivery = WebhookDelivery.extend({ userName: z.string().nullable() })

@@ -88,18 +88,24 @@ export function createWebhookRoutes(parts: WebhookRoutesParts) {
     listEndpoints: inProject(async (_, { organization, project }, session, signal) => {
       const read = await dispatcher.readEndpoints({ organization, project }, signal)
       if (read.outcome === 'refused') return read
-      const { webhooks, stale = false } = read.answer
-      return answered({ at: now(), isStale: stale, endpoints: webhooks.map((one) => shownEndpoint(one, session)) })
+      const { webhooks, stale: isStale = false, countedUpTo } = read.answer
+      return answered({
+        at: now(),
+        isStale,
+        countedUpTo,
+        endpoints: webhooks.map((one) => shownEndpoint(one, session)),
+      })
     }),
     readEndpoint: inProject(async (_, { organization, project, endpointId }, session, signal) => {
-      const read = await dispatcher.readEndpoints({ organization, project }, signal)
+      const read = await dispatcher.readEndpoints({ organization, project, endpointId }, signal)
       if (read.outcome === 'refused') return read
-      const { webhooks, stale = false } = read.answer
+      const { webhooks, stale = false, countedUpTo } = read.answer
       const endpoint = webhooks.find(({ id }) => id === endpointId)
       if (!endpoint) return NO_ENDPOINT
       return answered({
         at: now(),
         isStale: stale,
+        countedUpTo,
         endpoint: shownEndpoint(endpoint, session),
         wanted: endpoint.events ?? WebhookEvent.options,
       })

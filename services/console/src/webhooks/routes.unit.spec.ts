@@ -69,7 +69,7 @@ function givenRoutes(own: Own = {}) {
     catalog: async () => ({ ...lookups, projects: () => [...lookups.projects()] }),
     dispatcher: {
       ...services.dispatcher,
-      readEndpoints: async () => answered({ webhooks: [endpoint] }),
+      readEndpoints: async () => answered({ webhooks: [endpoint], countedUpTo: 100_000 }),
       readDelivery: async () => answered(delivery),
       ...own.dispatcher,
     },
@@ -111,6 +111,7 @@ describe('an endpoint', () => {
     expect(await call('readEndpoint', crm)).toEqual({
       at: LATER,
       isStale: false,
+      countedUpTo: 100_000,
       endpoint,
       wanted: WEBHOOK_EVENTS,
     })

@@ -46,7 +46,7 @@ let gateway: GatewayFixture
 let service: Awaited<ReturnType<typeof startService>>
 beforeAll(async () => {
   service = await startService({
-    readEndpoints: async () => ({ webhooks: [endpoint] }),
+    readEndpoints: async () => ({ webhooks: [endpoint], countedUpTo: 100_000 }),
     readDeliveries: async (query) =>
       isKnown(query) ? { deliveries: [delivery], next: query.limit === 1 ? POSITION : null, stale: true } : NOT_FOUND,
     readDelivery: async ({ deliveryId }) =>
@@ -81,7 +81,7 @@ const asked = () => service.calls.at(-1)?.question
 describe('the routes of webhooks (webhooks.md)', () => {
   it('list endpoints with their health', async () => {
     const { status, body } = await gateway.get(WEBHOOKS)
-    expect([status, WebhookEndpoints.parse(body)]).toEqual([200, { webhooks: [endpoint] }])
+    expect([status, WebhookEndpoints.parse(body)]).toEqual([200, { webhooks: [endpoint], countedUpTo: 100_000 }])
     expect(asked()).toMatchObject({ project: 'shop' })
   })
 

@@ -2,10 +2,11 @@ import type { CatalogView, EndpointRef } from '@nextvisit/catalog'
 import { createReadGauges, type WorkParts } from '@nextvisit/consumer'
 import { AttemptOutcome } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
-import { LIVE_STREAM } from '@nextvisit/domain'
 import { Counter } from '@nextvisit/service-kit'
 import { Gauge } from 'prom-client'
 import { endpointsOf } from '../endpoints.ts'
+import { failingSince } from '../failing-since.ts'
+import { oldestPending } from '../oldest-pending.ts'
 import { endpoints } from '../tables.ts'
 
 /** Bounds the samples of a scrape. */
@@ -93,19 +94,14 @@ async function readEndpointGauges(
   if (refs.length === 0) return []
   const rows = await db.$queryRaw<EndpointRow[]>(sql`
     SELECT organization, project, endpoint_id AS "endpointId", disabled_at IS NOT NULL AS "isDisabled",
-      failing_since AS "failingSince", oldest.at AS "oldestAt"
+      ${failingSince('endpoints', now)} AS "failingSince", oldest.undelivered_since AS "oldestAt"
     FROM ${endpoints.source('asked', refs)}
     LEFT JOIN endpoints USING (organization, project, endpoint_id)
-    LEFT JOIN LATERAL (
-      SELECT CASE WHEN replay_id = ${LIVE_STREAM}::uuid THEN at ELSE created_at END AS at FROM deliveries AS own
-      WHERE (own.organization, own.project, own.endpoint_id) = (asked.organization, asked.project, asked.endpoint_id)
-        AND own.status = 'pending'
-      ORDER BY created_at LIMIT 1
-    ) AS oldest ON TRUE`)
+    ${oldestPending('asked')}`)
   const secondsSince = (at: Date | null) => (at ? Math.max(0, (now.getTime() - at.getTime()) / 1_000) : 0)
-  return rows.map(({ failingSince, oldestAt, ...endpoint }) => ({
+  return rows.map(({ failingSince: since, oldestAt, ...endpoint }) => ({
     ...endpoint,
-    failingSeconds: secondsSince(failingSince),
+    failingSeconds: secondsSince(since),
     oldestSeconds: secondsSince(oldestAt),
   }))
 }

@@ -6,7 +6,7 @@ import { complain, print } from '../output/print.ts'
 import { createProgress } from '../output/progress.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { answerAbout, connectDispatcher, type Dispatcher } from './ask-dispatcher.ts'
-import { replayInWords } from './list-webhooks.ts'
+import { counted, replayInWords } from './list-webhooks.ts'
 
 export interface ReplayFlags {
   readonly project: ProjectName
@@ -41,10 +41,15 @@ export async function replayWebhook(endpointId: string, flags: ReplayFlags, topi
   if (!wait) return print(json ? JSON.stringify({ replayId }) : `Replay ${replayId} of ${endpointId} has begun.`)
   if (!json) print(`Replay ${replayId} of ${endpointId} has begun. Ctrl-C ends the waiting, and not the replay.`)
   await untilInterrupted(async (signal) => {
-    const replay = await awaitReplay(dispatcher, endpointId, replayId, signal)
-    if (!replay) return
-    print(json ? JSON.stringify(replay) : `Complete: ${replayInWords(replay)}.`)
-    if (replay.failed > 0) throw new CliError(failedLine(endpointId, replay, projectName(dispatcher.place)))
+    const ended = await awaitReplay(dispatcher, endpointId, replayId, signal)
+    if (!ended) return
+    const { replay, countedUpTo } = ended
+    print(json ? JSON.stringify(replay) : `Complete: ${replayInWords(replay, countedUpTo)}.`)
+    if (replay.failed === 0) return
+    const failed = `${counted(replay.failed, countedUpTo)} deliveries have failed`
+    throw new CliError(
+      `${failed}. Send them again with ${retryLine(endpointId, replay, projectName(dispatcher.place))}.`,
+    )
   })
 }
 
@@ -64,24 +69,24 @@ async function awaitReplay(
   endpointId: string,
   replayId: string,
   signal: AbortSignal,
-): Promise<WebhookReplay | undefined> {
+): Promise<{ readonly replay: WebhookReplay; readonly countedUpTo: number } | undefined> {
   const progress = createProgress()
   let isWaiting = false
   try {
     while (!signal.aborted) {
-      const asked = await dispatcher.any.readEndpoints(dispatcher.place, { signal })
+      const asked = await dispatcher.any.readEndpoints({ ...dispatcher.place, endpointId }, { signal })
       if (signal.aborted) break
-      const { webhooks } = await answerAbout(dispatcher, endpointId, asked)
+      const { webhooks, countedUpTo } = await answerAbout(dispatcher, endpointId, asked)
       const webhook = webhooks.find(({ id }) => id === endpointId)
       const replay = webhook?.replays.find((one) => one.replayId === replayId)
       if (!replay)
         throw new CliError(
           `Replay ${replayId} is no longer listed: the webhook was removed, or ten replays followed it.`,
         )
-      if (replay.status === 'complete') return replay
+      if (replay.status === 'complete') return { replay, countedUpTo }
       if (webhook?.state === 'disabled' && !isWaiting) complain(`${endpointId} is disabled: the replay waits.`)
       isWaiting = webhook?.state === 'disabled'
-      progress.pause(replayInWords(replay))
+      progress.pause(replayInWords(replay, countedUpTo))
       await sleep(ASK_EVERY_MS, undefined, { signal }).catch(() => undefined)
     }
     return undefined
@@ -90,8 +95,7 @@ async function awaitReplay(
   }
 }
 
-function failedLine(endpointId: string, { failed, from, to }: WebhookReplay, project: string): string {
+function retryLine(endpointId: string, { from, to }: WebhookReplay, project: string): string {
   const range = `--from ${from}${to === undefined ? '' : ` --to ${to}`}`
-  const command = `nextvisit webhooks retry ${endpointId} ${range} --project ${project}`
-  return `${failed} deliveries have failed. Send them again with ${command}.`
+  return `nextvisit webhooks retry ${endpointId} ${range} --project ${project}`
 }

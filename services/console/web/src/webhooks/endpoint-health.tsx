@@ -12,6 +12,12 @@ export interface AnswerTimes {
   readonly receivedAtMs: number
 }
 
+interface EndpointHealthProps {
+  readonly endpoint: Endpoint
+  readonly times: AnswerTimes
+  readonly countedUpTo: number
+}
+
 /** Colours of the states. The text names them, too. */
 const STATE_PILLS = {
   live: 'delivered',
@@ -45,16 +51,16 @@ export function OldestPending({
   return <Age of={oldestPendingAt} answeredAt={at} receivedAtMs={receivedAtMs} />
 }
 
-/** `at most` words for counts that end at their maximum. */
-const MOST_COUNTED = 100_000
-export const countOf = (count: number): string => (count >= MOST_COUNTED ? `${figure(count)} or more` : figure(count))
+/** Formats a count that ends at a number. */
+export const countOf = (count: number, upTo: number): string =>
+  count < upTo ? figure(count) : `${figure(count)} or more`
 
 export function TimeOrDash({ at }: { readonly at: string | undefined }) {
   return at === undefined ? '–' : <Time at={at} />
 }
 
 /** Health and settings of one endpoint. */
-export function EndpointHealth({ endpoint, times }: { readonly endpoint: Endpoint; readonly times: AnswerTimes }) {
+export function EndpointHealth({ endpoint, times, countedUpTo }: EndpointHealthProps) {
   const { url, events, include, state, because, disabledAt, addedAt, behind, pending, failed } = endpoint
   return (
     <dl className="settings">
@@ -86,13 +92,13 @@ export function EndpointHealth({ endpoint, times }: { readonly endpoint: Endpoin
       <dt>Behind</dt>
       <dd className="num">{figure(behind)} records of the log</dd>
       <dt>Pending</dt>
-      <dd className="num">{countOf(pending)}</dd>
+      <dd className="num">{countOf(pending, countedUpTo)}</dd>
       <dt>Oldest pending</dt>
       <dd>
         <OldestPending endpoint={endpoint} times={times} />
       </dd>
       <dt>Failed, 30 days</dt>
-      <dd className="num">{countOf(failed)}</dd>
+      <dd className="num">{countOf(failed, countedUpTo)}</dd>
       <dt>Failing since</dt>
       <dd>
         <TimeOrDash at={endpoint.failingSince} />

@@ -43,11 +43,15 @@ export function Endpoint() {
         {isOperator && query.data && <EndpointActions path={path} answer={query.data} />}
       </header>
       <WithAnswer query={query} name="the endpoint">
-        {({ at, endpoint, isStale }) => (
+        {({ at, endpoint, isStale, countedUpTo }) => (
           <>
             <StaleNote isStale={isStale} />
-            <EndpointHealth endpoint={endpoint} times={{ at, receivedAtMs: query.dataUpdatedAt }} />
-            <Replays replays={endpoint.replays} />
+            <EndpointHealth
+              endpoint={endpoint}
+              times={{ at, receivedAtMs: query.dataUpdatedAt }}
+              countedUpTo={countedUpTo}
+            />
+            <Replays replays={endpoint.replays} countedUpTo={countedUpTo} />
             <Deliveries path={path} />
           </>
         )}

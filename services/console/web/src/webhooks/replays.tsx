@@ -5,8 +5,13 @@ import { Time } from '../components/time.tsx'
 
 type Replay = Answer<'readEndpoint'>['endpoint']['replays'][number]
 
+interface ReplaysProps {
+  readonly replays: readonly Replay[]
+  readonly countedUpTo: number
+}
+
 /** The latest replays of an endpoint, newest first. */
-export function Replays({ replays }: { readonly replays: readonly Replay[] }) {
+export function Replays({ replays, countedUpTo }: ReplaysProps) {
   if (replays.length === 0) return null
   return (
     <TableCard
@@ -36,9 +41,9 @@ export function Replays({ replays }: { readonly replays: readonly Replay[] }) {
           <td>
             <p>{replay.events ? replay.events.join(', ') : 'those of the endpoint'}</p>
           </td>
-          <td className="right num">{countOf(replay.deliveries)}</td>
-          <td className="right num">{countOf(replay.pending)}</td>
-          <td className="right num">{countOf(replay.failed)}</td>
+          <td className="right num">{countOf(replay.deliveries, countedUpTo)}</td>
+          <td className="right num">{countOf(replay.pending, countedUpTo)}</td>
+          <td className="right num">{countOf(replay.failed, countedUpTo)}</td>
         </tr>
       ))}
     </TableCard>

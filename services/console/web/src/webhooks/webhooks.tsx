@@ -55,7 +55,7 @@ interface ListProps {
   readonly times: AnswerTimes
 }
 
-function List({ answer: { endpoints, isStale }, project, times }: ListProps) {
+function List({ answer: { endpoints, isStale, countedUpTo }, project, times }: ListProps) {
   if (endpoints.length === 0) return <EmptyList title="Endpoints" things="webhooks" total={0} />
   return (
     <>
@@ -93,8 +93,8 @@ function List({ answer: { endpoints, isStale }, project, times }: ListProps) {
               )}
             </td>
             <td className="right num">{figure(endpoint.behind)}</td>
-            <td className="right num">{countOf(endpoint.pending)}</td>
-            <td className="right num">{countOf(endpoint.failed)}</td>
+            <td className="right num">{countOf(endpoint.pending, countedUpTo)}</td>
+            <td className="right num">{countOf(endpoint.failed, countedUpTo)}</td>
             <td className="right num">
               <OldestPending endpoint={endpoint} times={times} />
             </td>
