@@ -18,6 +18,12 @@ const userMembers = {
       'Only of endpoints that include `traits`: the traits of the user, as they were before the first attempt. Absent, too, if the user has ' +
         'no profile.',
     ),
+  moreTraits: z
+    .literal(true)
+    .optional()
+    .describe(
+      'True if `traits` would have more than 65,536 bytes as JSON: the largest traits are left out. Absent otherwise.',
+    ),
 }
 
 const formMembers = {

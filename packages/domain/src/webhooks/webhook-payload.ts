@@ -52,11 +52,33 @@ export interface Captured {
   readonly answers?: Readonly<Record<string, AnswerValue>> | undefined
 }
 
+/** Maximum size of the captured traits in bytes: as JSON in UTF-8. A user may have four times as many. Answers have a bound of their own. */
+const MAX_TRAIT_BYTES = 65_536
+
 /** Returns the body with its captured members. `thin`: the body without them. */
 export function withCaptured(thin: string, { traits, answers }: Captured): string {
   const payload = JSON.parse(thin) as ThinPayload
-  const data = { ...payload.data, ...(traits && { traits }), ...(answers && { answers }) }
+  const data = { ...payload.data, ...(traits && withinTraitBytes(traits)), ...(answers && { answers }) }
   return JSON.stringify({ ...payload, data })
+}
+
+/** Leaves out the largest traits, if all of them are too large. */
+function withinTraitBytes(traits: NonNullable<Captured['traits']>) {
+  const sized = Object.entries(traits).map(([slug, value]) => {
+    // With a colon and a comma.
+    const bytes = Buffer.byteLength(JSON.stringify(slug)) + Buffer.byteLength(JSON.stringify(value)) + 2
+    return { slug, bytes }
+  })
+  const omitted = new Set<string>()
+  let bytes = sized.reduce((sum, one) => sum + one.bytes, 1)
+  for (const largest of sized.toSorted((one, other) => other.bytes - one.bytes || (one.slug < other.slug ? 1 : -1))) {
+    if (bytes <= MAX_TRAIT_BYTES) break
+    omitted.add(largest.slug)
+    bytes -= largest.bytes
+  }
+  if (omitted.size === 0) return { traits }
+  const kept = Object.entries(traits).filter(([slug]) => !omitted.has(slug))
+  return { traits: Object.fromEntries(kept), moreTraits: true }
 }
 
 function dataOf(fact: AnyFormFact): ThinPayload['data'] {

@@ -63,6 +63,25 @@ describe('the payload of a record', () => {
     expect(thinPayloadOf(segmentEntered({ cause: 'time', causeId: undefined }))?.data).not.toHaveProperty('causeId')
   })
 
+  it('has at most 65,536 bytes of traits: the largest are left out, and it says so', () => {
+    const thin = JSON.stringify(thinPayloadOf(formQueued()))
+    const dataOf = (traits: Readonly<Record<string, unknown>>) => {
+      const payload = WEBHOOK_PAYLOADS['form.queued'].parse(JSON.parse(withCaptured(thin, { traits })))
+      return { ...payload.data, bytes: Buffer.byteLength(JSON.stringify(payload.data.traits)) }
+    }
+    const fitting = { plan: 'pro', notes: `${'é'.repeat(32_755)}.` }
+    expect(dataOf(fitting)).toMatchObject({ traits: fitting, bytes: 65_536 })
+    expect(dataOf(fitting)).not.toHaveProperty('moreTraits')
+    expect(dataOf({ ...fitting, notes: `${fitting.notes}.` })).toMatchObject({
+      traits: { plan: 'pro' },
+      moreTraits: true,
+    })
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, nth) => [`trait_${nth}`, 'x'.repeat(100 + nth)]))
+    const { traits = {}, moreTraits, bytes } = dataOf(many)
+    expect(Object.keys(traits)).toEqual(Object.keys(many).slice(0, Object.keys(traits).length))
+    expect([moreTraits, bytes > 64_000, bytes <= 65_536]).toEqual([true, true, true])
+  })
+
   it('has no captured members of a user who is erased', () => {
     expect(capturedMembersOf('user.erased', ['traits'])).toEqual([])
     expect(capturedMembersOf('form.answered', ['traits'])).toEqual(['traits', 'answers'])
