@@ -610,6 +610,18 @@ describe('deliveries', () => {
   })
 })
 
+describe('a replay that is complete', () => {
+  it('is forgotten after 30 days, also if it had no delivery', async () => {
+    const organization = await givenLive()
+    const replayId = await beginReplay(organization, { from: '2099-01-01T00:00:00.000Z' })
+    await untilRead(replayId)
+    await given.db().$executeRaw(sql`
+      UPDATE replays SET requested_at = now() - interval '31 days' WHERE replay_id = ${replayId}::uuid`)
+    const positionsOf = sql`SELECT partition FROM positions WHERE replay_id = ${replayId}::uuid`
+    await expect.poll(() => given.db().$queryRaw(positionsOf), soon).toEqual([])
+  })
+})
+
 it('has users of several partitions in these specs', () => {
   const users = Array.from({ length: 24 }, (_, index) => userIdFixture(`user-${index}`))
   expect(new Set(users.map(partitionOf)).size).toBe(PARTITIONS)

@@ -11,6 +11,8 @@ import { readEndpoints, readUnhealthyEndpoints } from './queries.ts'
 import { readDeliveries, readDelivery } from './read-deliveries.ts'
 import { beginReplay } from './replays.ts'
 import { attempts, deliveries, endpoints, positions, turns } from './tables.ts'
+import { readRows } from './ticks/read-rows.ts'
+import { deleteOldReplays } from './ticks/remove-rows.ts'
 
 const PROJECT = { organization: 'acme', project: 'shop' } as const
 const CRM = { ...PROJECT, endpointId: 'crm' } as const
@@ -408,6 +410,38 @@ describe('a replay', () => {
     expect(replays).toHaveLength(101)
     const places = sql`SELECT count(DISTINCT replay_id)::int AS replays FROM positions`
     expect(await db.$queryRaw(places)).toEqual([{ replays: 100 }])
+  })
+
+  it('is forgotten 30 days later without deliveries, too, unless a partition has not read it, or a delivery is pending', async () => {
+    const [before, unread, pending, complete] = [await begunAt(2), await begun(), await begun(), await begun()]
+    await givenPosition(0, {})
+    await givenPosition(1, {})
+    await givenPosition(0, { replayId: unread, isLive: false, beginOffset: 0, nextOffset: 9, endOffset: 9 })
+    for (const replayId of [before, pending, complete]) await givenRead(replayId)
+    await givenDelivery(1, { replayId: pending })
+    const deleteOld = async () =>
+      db.executeAll(await deleteOldReplays(db, new Date(now.getTime() + 1_000).toISOString()))
+    const kept = async () => {
+      const rows = await db.$queryRaw<{ id: string }[]>(sql`SELECT replay_id AS id FROM replays`)
+      return new Set(rows.map(({ id }) => id))
+    }
+    await deleteOld()
+    expect(await kept()).toEqual(new Set([before, unread, pending]))
+    expect(await db.$queryRaw(sql`SELECT 1 FROM positions WHERE replay_id = ${complete}::uuid`)).toEqual([])
+    await givenPosition(1, { replayId: unread, isLive: false, beginOffset: 0, nextOffset: 9, endOffset: 9 })
+    await db.$executeRaw(sql`UPDATE deliveries SET status = 'failed'`)
+    await deleteOld()
+    expect(await kept()).toEqual(new Set([before]))
+  })
+
+  it('costs ticks nothing once their partition has read it', async () => {
+    const [read, unread] = [await begun(), await begun()]
+    await givenRead(read)
+    await givenPosition(0, {})
+    await givenPosition(0, { replayId: unread, isLive: false, beginOffset: 0, nextOffset: 8, endOffset: 9 })
+    const rows = await readRows(db, 0)
+    expect(rows.replays.map(({ replayId }) => replayId)).toEqual([unread])
+    expect(new Set(rows.positions.map(({ replayId }) => replayId))).toEqual(new Set([LIVE_STREAM, unread]))
   })
 })
 

@@ -30,11 +30,7 @@ export interface ReplayRow {
 }
 
 /** Reads the latest replays of endpoints, newest first. `partitions`: their number. */
-export function readReplays(
-  db: Db,
-  refs: readonly EndpointRef[],
-  partitions: number,
-): Promise<readonly ReplayRow[]> {
+export function readReplays(db: Db, refs: readonly EndpointRef[], partitions: number): Promise<readonly ReplayRow[]> {
   return db.$queryRaw<ReplayRow[]>(sql`
     SELECT asked.endpoint_id AS "endpointId", own.replay_id AS "replayId", own.from_at AS "from", own.to_at AS "to",
       own.events, own.requested_at AS "requestedAt", place.progress, place.done AS "donePartitions"
@@ -81,7 +77,7 @@ interface ReplayOptions {
 
 /**
  * Asks for a replay. The partitions begin it soon. Of calls at the same time, more may be refused than necessary. Complete replays before the
- * latest ones are forgotten: ticks compare all of them with their positions.
+ * latest ones are forgotten: ticks look for partitions that have not begun one.
  */
 export async function beginReplay(
   db: Db,
@@ -127,4 +123,22 @@ function completeIn(partitions: number): Sql {
     AND NOT EXISTS (
       SELECT FROM deliveries AS d
       WHERE d.replay_id = own.replay_id AND d.replay_id <> ${NO_REPLAY} AND d.status = 'pending')`
+}
+
+/** The condition that a row of replays is complete, and was asked for before an instant. Partitions are those of the endpoint's live stream. */
+export function isOldReplay(before: string): Sql {
+  return sql`
+    replays.requested_at < ${before}::timestamptz
+    AND NOT EXISTS (
+      SELECT FROM positions AS live
+      WHERE (live.organization, live.project, live.endpoint_id, live.replay_id)
+          = (replays.organization, replays.project, replays.endpoint_id, ${NO_REPLAY})
+        AND NOT EXISTS (
+          SELECT FROM positions AS own
+          WHERE (own.organization, own.project, own.endpoint_id, own.replay_id, own.partition)
+              = (replays.organization, replays.project, replays.endpoint_id, replays.replay_id, live.partition)
+            AND own.next_offset >= own.end_offset))
+    AND NOT EXISTS (
+      SELECT FROM deliveries AS d
+      WHERE d.replay_id = replays.replay_id AND d.replay_id <> ${NO_REPLAY} AND d.status = 'pending')`
 }

@@ -53,7 +53,7 @@ export function planTick(rows: Rows, catalog: CatalogView, asOfMs: number): Tick
   let mustWait = false
 
   function planPosition(position: Position): void {
-    const { organization, project, endpointId, replayId, addedAt, isLive, nextOffset, endOffset } = position
+    const { organization, project, endpointId, replayId, addedAt, isLive } = position
     const endpoint = { organization, project, endpointId }
     const webhook = webhookOf(catalog, endpoint)
     const isOther = webhook ? Math.sign(Date.parse(webhook.addedAt) - Date.parse(addedAt)) : 0
@@ -72,7 +72,7 @@ export function planTick(rows: Rows, catalog: CatalogView, asOfMs: number): Tick
     const isReading = webhook && isOther === 0 && !rows.isDisabled(endpoint, webhook)
     if (isLive && !isReading) stopped.push(position)
     if (isLive && webhook?.enabled === false) switchedOff.push(endpoint)
-    if (isLive || !isReading || (endOffset !== null && nextOffset >= endOffset)) return
+    if (isLive || !isReading) return
     const replay = replays.get(replayId)
     if (replayId !== LIVE_STREAM && !replay) forgotten.push(position)
     else behind.push({ ...endpoint, replayId, webhook, position, ...(replay && { replay }) })

@@ -5,7 +5,7 @@ import { deliveryIdOf, LIVE_STREAM, thinPayloadOf } from '@nextvisit/domain'
 import type { Position } from '../draft.ts'
 import { endpointKeyOf, wants } from '../endpoints.ts'
 import { deliveryOf, type NewDelivery, type Report } from '../new-deliveries.ts'
-import { deliveries } from '../tables.ts'
+import { deliveries, replays } from '../tables.ts'
 import type { Behind } from './plan-tick.ts'
 import type { Replay } from './read-rows.ts'
 
@@ -106,19 +106,22 @@ function takes({ position, webhook, replay, ...endpoint }: Behind, { record, typ
 
 /**
  * Gives deliveries the bodies of kept deliveries of the same record and endpoint, so that each `webhook-id` has one body. `behind`: the
- * positions that the deliveries are of. `replays`: those of each endpoint, the latest first.
+ * positions that the deliveries are of.
  */
 export async function reuseBodies(
   db: Db,
   rows: readonly NewDelivery[],
   behind: readonly Behind[],
-  replays: ReadonlyMap<string, readonly Replay[]>,
 ): Promise<readonly NewDelivery[]> {
+  if (rows.length === 0) return rows
   const addedAt = new Map(behind.map((one) => [endpointKeyOf(one), one.webhook.addedAt]))
+  const replaysOf = await readReplays(db, behind)
   const siblings = new Map<string, NewDelivery>()
   for (const row of rows as readonly (NewDelivery & { type: WebhookEvent })[]) {
     const key = endpointKeyOf(row)
-    const others = (replays.get(key) ?? []).filter((replay) => replay.replayId !== row.replayId && mayHave(replay, row))
+    const others = (replaysOf.get(key) ?? []).filter(
+      (replay) => replay.replayId !== row.replayId && mayHave(replay, row),
+    )
     for (const replayId of [LIVE_STREAM, ...others.slice(0, MAX_SIBLINGS).map((replay) => replay.replayId)])
       if (replayId !== row.replayId)
         siblings.set(deliveryIdOf({ ...row, replayId, addedAt: addedAt.get(key) ?? '' }, row), row)
@@ -148,4 +151,13 @@ function mayHave(
 function contains({ fromAt, toAt }: Pick<Replay, 'fromAt' | 'toAt'>, at: string): boolean {
   const atMs = Date.parse(at)
   return atMs >= Date.parse(fromAt) && atMs < Date.parse(toAt)
+}
+
+/** Reads the replays of the endpoints of positions, the latest first. */
+async function readReplays(db: Db, behind: readonly Behind[]): Promise<ReadonlyMap<string, readonly Replay[]>> {
+  const refs = new Map(behind.map((one) => [endpointKeyOf(one), one]))
+  const columns = ['organization', 'project', 'endpointId'] as const
+  const found = await replays.select(db, sql`FROM ${replays.lookUp([...refs.values()], { columns })}`)
+  const latestFirst = found.toSorted((one, other) => Date.parse(other.requestedAt) - Date.parse(one.requestedAt))
+  return Map.groupBy(latestFirst, endpointKeyOf)
 }

@@ -4,11 +4,12 @@ import { LIVE_STREAM } from '@nextvisit/domain'
 import type { Webhook } from '@nextvisit/contracts'
 import type { Position } from '../draft.ts'
 import { endpointKeyOf, isSameInstant, webhookOf } from '../endpoints.ts'
+import { isOldReplay } from '../replays.ts'
 import { endpoints, positions, replays } from '../tables.ts'
 
 export type Replay = RowOf<typeof replays>
 
-/** The rows that a tick of a partition compares with the catalog. */
+/** The rows that a tick of a partition compares with the catalog. Those of replays that the partition has read are left out. */
 export interface Rows {
   readonly positions: readonly Position[]
   readonly replays: readonly Replay[]
@@ -17,12 +18,20 @@ export interface Rows {
 }
 
 export async function readRows(db: Db, partition: number): Promise<Rows> {
-  const found = await positions.select(db, sql`FROM positions WHERE partition = ${partition}`)
+  const isUnread = sql`(end_offset IS NULL OR next_offset < end_offset)`
+  const found = await positions.select(db, sql`FROM positions WHERE partition = ${partition} AND ${isUnread}`)
   const disabled = await endpoints.select(db, sql`FROM endpoints WHERE disabled_at IS NOT NULL`)
   const addedAt = new Map(disabled.map((endpoint) => [endpointKeyOf(endpoint), endpoint.addedAt]))
   return {
     positions: found,
-    replays: await replays.select(db, sql`FROM replays`),
+    replays: await replays.select(
+      db,
+      sql`FROM replays WHERE NOT EXISTS (
+        SELECT FROM positions AS own
+        WHERE (own.organization, own.project, own.endpoint_id, own.replay_id, own.partition)
+            = (replays.organization, replays.project, replays.endpoint_id, replays.replay_id, ${partition}::int)
+          AND NOT ${isUnread})`,
+    ),
     isDisabled: (endpoint, webhook) => {
       const disabledSince = addedAt.get(endpointKeyOf(endpoint))
       return !webhook.enabled || (disabledSince !== undefined && isSameInstant(disabledSince, webhook.addedAt))
@@ -40,7 +49,7 @@ interface Work extends EndpointRef {
   readonly disabledSince: Date | null
 }
 
-/** Returns the partitions in which time, a call or the log gives ticks something to do. `before`: deliveries that ended before are deleted. */
+/** Returns the partitions in which time, a call or the log gives ticks something to do. `before`: older rows are deleted. */
 export async function findWork(
   db: Db,
   catalog: CatalogView,
@@ -66,7 +75,12 @@ export async function findWork(
     UNION ALL
     SELECT 'old', owned.partition, '', '', '', NULL, NULL
     FROM ${owned}
-    WHERE EXISTS (SELECT FROM deliveries WHERE deliveries.partition = owned.partition AND ended_at < ${before}::timestamptz)`)
+    WHERE EXISTS (SELECT FROM deliveries WHERE deliveries.partition = owned.partition AND ended_at < ${before}::timestamptz)
+    UNION ALL
+    SELECT 'old', min(owned.partition), '', '', '', NULL, NULL
+    FROM ${owned}
+    WHERE EXISTS (SELECT FROM replays WHERE ${isOldReplay(before)})
+    HAVING count(*) > 0`)
   return work.flatMap((one) => (isDue(one, catalog) ? one.partition : []))
 }
 

@@ -1,6 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { type Db, type Sql, sql } from '@nextvisit/database'
 import { doubtfulOrganizations, webhookOf } from '../endpoints.ts'
+import { isOldReplay } from '../replays.ts'
 import { endpoints, isOfEndpoint, turns } from '../tables.ts'
 import type { Removed } from './plan-tick.ts'
 
@@ -71,27 +72,25 @@ export async function removeOrphans(db: Db, catalog: CatalogView): Promise<reado
   ])
 }
 
-/** Deletes deliveries of a partition that ended before an instant, the oldest first, and replays that are as old and complete. */
-export async function deleteOld(db: Db, partition: number, before: string): Promise<readonly Sql[]> {
+/** Deletes deliveries of a partition that ended before an instant, the oldest first. */
+export async function deleteOldDeliveries(db: Db, partition: number, before: string): Promise<readonly Sql[]> {
   const found = await db.$queryRaw<{ id: string }[]>(sql`
     SELECT delivery_id AS id FROM deliveries WHERE partition = ${partition} AND ended_at < ${before}::timestamptz
     ORDER BY ended_at LIMIT ${MAX_DELETED_A_TICK}`)
+  return deleteDeliveries(
+    found.map(({ id }) => id),
+    sql`ended_at < ${before}::timestamptz`,
+  )
+}
+
+/** Deletes replays that were asked for before an instant, and are complete. They belong to no partition. */
+export async function deleteOldReplays(db: Db, before: string): Promise<readonly Sql[]> {
+  const found = await db.$queryRaw<object[]>(sql`SELECT 1 AS found FROM replays WHERE ${isOldReplay(before)} LIMIT 1`)
   if (found.length === 0) return []
   return [
-    ...deleteDeliveries(
-      found.map(({ id }) => id),
-      sql`ended_at < ${before}::timestamptz`,
-    ),
     sql`
     WITH gone AS (
-      DELETE FROM replays AS asked WHERE requested_at < ${before}::timestamptz
-        AND NOT EXISTS (
-          SELECT FROM positions AS own WHERE own.replay_id = asked.replay_id AND own.next_offset < own.end_offset
-            AND (own.organization, own.project, own.endpoint_id) = (asked.organization, asked.project, asked.endpoint_id))
-        AND NOT EXISTS (
-          SELECT FROM deliveries AS own WHERE own.replay_id = asked.replay_id AND own.status = 'pending'
-            AND (own.organization, own.project, own.endpoint_id) = (asked.organization, asked.project, asked.endpoint_id))
-      RETURNING organization, project, endpoint_id, replay_id
+      DELETE FROM replays WHERE ${isOldReplay(before)} RETURNING organization, project, endpoint_id, replay_id
     )
     DELETE FROM positions AS own USING gone
     WHERE (own.organization, own.project, own.endpoint_id, own.replay_id)

@@ -2,14 +2,14 @@ import type { CatalogView } from '@nextvisit/catalog'
 import type { TickContext, Ticks } from '@nextvisit/consumer'
 import type { AnyFormFact } from '@nextvisit/contracts'
 import type { Db, Sql } from '@nextvisit/database'
-import { endpointKeyOf, hasEndpoints } from '../endpoints.ts'
+import { hasEndpoints } from '../endpoints.ts'
 import { writeDeliveries } from '../new-deliveries.ts'
 import { endpoints, positions } from '../tables.ts'
 import { createPositions } from './new-positions.ts'
 import { planTick } from './plan-tick.ts'
 import { readOn, reuseBodies } from './read-on.ts'
-import { findRows, findWork, readRows, type Replay } from './read-rows.ts'
-import { deleteOld, keptSince, removeEndpoints, removeOrphans } from './remove-rows.ts'
+import { findRows, findWork, readRows } from './read-rows.ts'
+import { deleteOldDeliveries, deleteOldReplays, keptSince, removeEndpoints, removeOrphans } from './remove-rows.ts'
 import type { Review } from './review.ts'
 
 /**
@@ -30,7 +30,7 @@ export function createTicks(review: Review): Ticks<AnyFormFact> {
     const createdAt = instant.toISOString()
     round += 1
     const read = await readOn(plan.behind, context, { createdAt, round })
-    const deliveries = await reuseBodies(db, read.deliveries, plan.behind, latestReplays(rows.replays))
+    const deliveries = await reuseBodies(db, read.deliveries, plan.behind)
     // What this tick changes may fail to commit, so the next one ends the review.
     const isSettled = !plan.mustWait && [plan.removed, plan.added, plan.stopped].every(({ length }) => length === 0)
     const orphans = isSettled && !isReviewed ? await removeOrphans(db, catalog) : []
@@ -51,7 +51,8 @@ export function createTicks(review: Review): Ticks<AnyFormFact> {
       ),
       ...positions.deleteByKeys(plan.forgotten),
       ...orphans,
-      ...(await deleteOld(db, partition, keptSince(instant))),
+      ...(await deleteOldDeliveries(db, partition, keptSince(instant))),
+      ...(await deleteOldReplays(db, keptSince(instant))),
     ]
   }
 
@@ -75,9 +76,4 @@ export function createTicks(review: Review): Ticks<AnyFormFact> {
 /** Returns when the catalog was current, in the clock of ticks. */
 function currentAsOfMs(catalog: CatalogView, instant: Date): number {
   return instant.getTime() - (performance.now() - catalog.currentAsOfMs())
-}
-
-function latestReplays(replays: readonly Replay[]): ReadonlyMap<string, readonly Replay[]> {
-  const latestFirst = replays.toSorted((one, other) => Date.parse(other.requestedAt) - Date.parse(one.requestedAt))
-  return Map.groupBy(latestFirst, endpointKeyOf)
 }

@@ -32,7 +32,8 @@ CREATE TABLE positions (
   PRIMARY KEY (organization, project, endpoint_id, replay_id, partition)
 );
 CREATE INDEX positions_of_partition ON positions (partition);
-CREATE INDEX positions_behind ON positions (partition) WHERE NOT is_live;
+CREATE INDEX positions_behind ON positions (partition)
+  WHERE NOT is_live AND (end_offset IS NULL OR next_offset < end_offset);
 
 -- Replays that were asked for. Each partition reads its part from a position.
 CREATE TABLE replays (
