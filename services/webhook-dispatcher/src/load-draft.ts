@@ -4,7 +4,7 @@ import type { AnyFormFact } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { LIVE_STREAM, webhookEventOf } from '@nextvisit/domain'
 import { type Draft, emptyDraft, type LiveStream, placeKeyOf, type Position } from './draft.ts'
-import { doubtfulOrganizations, isSameInstant, webhookOf } from './endpoints.ts'
+import { doubtfulOrganizations, endpointKeyOf, isSameInstant, webhookOf } from './endpoints.ts'
 import { positions } from './tables.ts'
 
 /** Maximum deliveries that a batch may write. A project has up to 20 endpoints. */
@@ -14,6 +14,19 @@ const BYTES_A_ROW = 1_000
 interface LoadContext extends FoldContext {
   /** Returns false for a partition whose positions may be of endpoints that the catalog of this process does not have yet. */
   readonly isReviewed: (partition: number) => boolean
+}
+
+/** A dead letter that is retried may be for an endpoint that this process does not know. The letter is dead again. */
+class EndpointUnknownError extends Error {
+  override readonly name = 'EndpointUnknownError'
+  readonly code = 'ENDPOINT_UNKNOWN'
+  readonly retryable = false
+
+  constructor(endpoint: string) {
+    super(
+      `This process does not know the webhook ${endpoint}, which may want the record: retry it once the process does`,
+    )
+  }
 }
 
 /**
@@ -36,6 +49,9 @@ export async function loadDraft(
   const columns = ['organization', 'project', 'replayId', 'partition'] as const
   const found = await positions.select(db, sql`FROM ${positions.lookUp([...places.values()], { columns })}`)
   const known = found.flatMap((position) => streamOf(position, catalog) ?? [])
+  const unknown = found.filter((position) => !streamOf(position, catalog))
+  // Its place is after the record, and must not move back to it.
+  if (mode === 'late' && unknown[0]) throw new EndpointUnknownError(endpointKeyOf(unknown[0]))
   const streams = Map.groupBy(known, placeKeyOf)
   requireFew(reporting, streams)
   return {
@@ -44,7 +60,7 @@ export async function loadDraft(
     streams,
     left: leftBefore(
       records,
-      found.filter((position) => position.isLive && !streamOf(position, catalog)),
+      unknown.filter(({ isLive }) => isLive),
     ),
   }
 }
