@@ -4,7 +4,7 @@ import { raw, type Sql, sql } from '@nextvisit/database'
 const QUIET_AFTER_MS = 2 * 86_400_000
 
 /** Returns the first failed attempt of the endpoint `alias` in SQL; null: the last one has succeeded, or is from before a pause. */
-export function failingSince(alias: string, now: Date): Sql {
+export function failingSinceOf(alias: string, now: Date): Sql {
   const before = new Date(now.getTime() - QUIET_AFTER_MS)
   return sql`CASE WHEN ${raw(alias)}.failed_at > ${before}::timestamptz THEN ${raw(alias)}.failing_since END`
 }

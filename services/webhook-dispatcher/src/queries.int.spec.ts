@@ -103,8 +103,11 @@ async function givenCheckpoints(...nextOffsets: readonly number[]): Promise<void
       VALUES ('webhook-dispatcher', ${TOPICS.formEvents}, ${partition}, ${next})`)
 }
 
+const readOf = (query: object = {}) =>
+  readEndpoints(db, { ...PROJECT, ...query }, { catalog, partitions: PARTITIONS, now })
+
 async function read() {
-  const { webhooks: found } = await readEndpoints(db, PROJECT, { catalog, partitions: PARTITIONS, now })
+  const { webhooks: found } = await readOf()
   const [crm, off] = found.map((endpoint) => WebhookEndpoint.parse(endpoint))
   if (!crm || !off || found.length !== 2) throw new Error('The project has two endpoints')
   return { crm, off }
@@ -126,10 +129,8 @@ describe('the endpoints of a project', () => {
       replays: [],
     })
     expect(off).toMatchObject({ id: 'off', state: 'disabled', because: 'The workspace file disables it.' })
-    const ofProject = (query: object) =>
-      readEndpoints(db, { ...PROJECT, ...query }, { catalog, partitions: PARTITIONS, now })
-    expect((await ofProject({ endpointId: 'off' })).webhooks).toEqual([off])
-    expect((await ofProject({ project: 'other' })).webhooks).toEqual([])
+    expect((await readOf({ endpointId: 'off' })).webhooks).toEqual([off])
+    expect((await readOf({ project: 'other' })).webhooks).toEqual([])
   })
 
   it('are live once they are in every partition', async () => {
@@ -435,8 +436,8 @@ describe('a replay', () => {
   })
 
   it('costs ticks nothing once their partition has read it', async () => {
-    const [read, unread] = [await begun(), await begun()]
-    await givenRead(read)
+    const [known, unread] = [await begun(), await begun()]
+    await givenRead(known)
     await givenPosition(0, {})
     await givenPosition(0, { replayId: unread, isLive: false, beginOffset: 0, nextOffset: 8, endOffset: 9 })
     const rows = await readRows(db, 0)

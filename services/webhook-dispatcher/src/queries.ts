@@ -13,7 +13,7 @@ import { type Db, sql } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
 import { type Counts, countDeliveries } from './count-deliveries.ts'
 import { webhookOf } from './endpoints.ts'
-import { failingSince } from './failing-since.ts'
+import { failingSinceOf } from './failing-since.ts'
 import { oldestPending } from './oldest-pending.ts'
 import { readReplays, replayOf, type ReplayRow } from './replays.ts'
 import { endpoints } from './tables.ts'
@@ -71,7 +71,7 @@ type AskedEndpoint = EndpointRef & Pick<Webhook, 'addedAt'>
 function readEndpointRows(db: Db, refs: readonly AskedEndpoint[], now: Date): Promise<readonly EndpointRow[]> {
   return db.$queryRaw<EndpointRow[]>(sql`
     SELECT asked.endpoint_id AS "endpointId", health.disabled_at AS "disabledAt", health.because,
-      ${failingSince('health', now)} AS "failingSince", health.delivered_at AS "deliveredAt",
+      ${failingSinceOf('health', now)} AS "failingSince", health.delivered_at AS "deliveredAt",
       place.live AS "livePartitions", place.behind, oldest.created_at AS "oldestPendingAt"
     FROM ${endpoints.source('asked', refs, ['organization', 'project', 'endpointId', 'addedAt'])}
     LEFT JOIN endpoints AS health
@@ -143,10 +143,10 @@ export async function readUnhealthyEndpoints(
   const before = (ms: number) => new Date(now.getTime() - ms)
   const rows = await db.$queryRaw<UnhealthyRow[]>(sql`
     SELECT own.organization, own.project, own.endpoint_id AS "endpointId", own.added_at AS "addedAt", own.because,
-      own.disabled_at AS "disabledAt", ${failingSince('own', now)} AS "failingSince", oldest.created_at AS "pendingSince"
+      own.disabled_at AS "disabledAt", ${failingSinceOf('own', now)} AS "failingSince", oldest.created_at AS "pendingSince"
     FROM endpoints AS own
     ${oldestPending('own')}
-    WHERE own.disabled_at IS NOT NULL OR ${failingSince('own', now)} <= ${before(WEBHOOK_FAILS_AFTER_MS)}::timestamptz
+    WHERE own.disabled_at IS NOT NULL OR ${failingSinceOf('own', now)} <= ${before(WEBHOOK_FAILS_AFTER_MS)}::timestamptz
       OR oldest.created_at <= ${before(WEBHOOK_LAGS_AFTER_MS)}::timestamptz
     ORDER BY own.organization, own.project, own.endpoint_id LIMIT ${MAX_UNHEALTHY}`)
   const isKnown = (row: UnhealthyRow): boolean => {

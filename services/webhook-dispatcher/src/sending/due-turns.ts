@@ -1,7 +1,7 @@
 import type { EndpointRef } from '@nextvisit/catalog'
 import type { WebhookType } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
-import { failingSince } from '../failing-since.ts'
+import { failingSinceOf } from '../failing-since.ts'
 import { turns as turnsTable } from '../tables.ts'
 
 /** A user with a pending delivery to an endpoint. */
@@ -52,7 +52,7 @@ export async function readActiveEndpoints(
       ) AS next
     )
     SELECT organization, project, endpoint_id AS "endpointId", own.replay_ids AS "replayIds", added_at AS "addedAt",
-      disabled_at AS "disabledAt", ${failingSince('endpoints', now)} AS "failingSince"
+      disabled_at AS "disabledAt", ${failingSinceOf('endpoints', now)} AS "failingSince"
     FROM (
       SELECT organization, project, endpoint_id, array_agg(DISTINCT replay_id) AS replay_ids FROM active
       GROUP BY organization, project, endpoint_id

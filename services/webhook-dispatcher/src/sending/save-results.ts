@@ -1,6 +1,6 @@
 import type { EndpointRef } from '@nextvisit/catalog'
 import { type Sql, sql } from '@nextvisit/database'
-import { failingSince } from '../failing-since.ts'
+import { failingSinceOf } from '../failing-since.ts'
 import { endpoints, TURN_KEY, turns as turnsTable } from '../tables.ts'
 import type { Turn } from './due-turns.ts'
 import type { AttemptResult } from './send-request.ts'
@@ -135,7 +135,7 @@ function lockEndpoints(changes: readonly EndpointRef[]): Sql {
 function changeHealth(changes: readonly HealthChange[], now: Date): Sql {
   const dueBefore = new Date(now.getTime() - DISABLED_AFTER_MS)
   const isFailing = sql`coalesce(
-    CASE WHEN given.delivered_at IS NULL AND known.added_at = given.added_at THEN ${failingSince('known', now)} END,
+    CASE WHEN given.delivered_at IS NULL AND known.added_at = given.added_at THEN ${failingSinceOf('known', now)} END,
     given.failing_since
   )`
   return sql`

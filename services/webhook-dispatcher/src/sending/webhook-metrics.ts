@@ -5,7 +5,7 @@ import { type Db, sql } from '@nextvisit/database'
 import { Counter } from '@nextvisit/service-kit'
 import { Gauge } from 'prom-client'
 import { endpointsOf } from '../endpoints.ts'
-import { failingSince } from '../failing-since.ts'
+import { failingSinceOf } from '../failing-since.ts'
 import { oldestPending } from '../oldest-pending.ts'
 import { endpoints } from '../tables.ts'
 
@@ -94,14 +94,14 @@ async function readEndpointGauges(
   if (refs.length === 0) return []
   const rows = await db.$queryRaw<EndpointRow[]>(sql`
     SELECT organization, project, endpoint_id AS "endpointId", disabled_at IS NOT NULL AS "isDisabled",
-      ${failingSince('endpoints', now)} AS "failingSince", oldest.undelivered_since AS "oldestAt"
+      ${failingSinceOf('endpoints', now)} AS "failingSince", oldest.undelivered_since AS "oldestAt"
     FROM ${endpoints.source('asked', refs)}
     LEFT JOIN endpoints USING (organization, project, endpoint_id)
     ${oldestPending('asked')}`)
   const secondsSince = (at: Date | null) => (at ? Math.max(0, (now.getTime() - at.getTime()) / 1_000) : 0)
-  return rows.map(({ failingSince: since, oldestAt, ...endpoint }) => ({
+  return rows.map(({ failingSince, oldestAt, ...endpoint }) => ({
     ...endpoint,
-    failingSeconds: secondsSince(since),
+    failingSeconds: secondsSince(failingSince),
     oldestSeconds: secondsSince(oldestAt),
   }))
 }
