@@ -96,6 +96,15 @@ describe('a live endpoint', () => {
     expect(await webhookIdsOf(organization)).toEqual([queued.id])
   })
 
+  it('gets records that the log repeats in the order of their first copies', async () => {
+    const organization = await givenLive()
+    const queued = Array.from({ length: 200 }, () => formQueued({ organization, id: randomUUID(), at: now() }))
+    // A service that gets no acknowledgement publishes them again.
+    await publish([...queued, ...queued])
+    await untilFolded()
+    expect(await webhookIdsOf(organization)).toEqual(idsOf(queued))
+  })
+
   it('gets the record of a dead letter that is retried, unless it is older than the endpoint', async () => {
     const organization = newOrganization()
     const [before, after] = [segmentChange(organization), segmentChange(organization)]

@@ -124,6 +124,12 @@ describe('a table on Postgres', () => {
     expect(await samples.select(db, sql`FROM samples ORDER BY user_id`)).toEqual([sample(1), sample(2)])
   })
 
+  it('inserts the first of several missing rows with one key', async () => {
+    const first = Array.from({ length: 200 }, (_, nth) => sample(nth, { total: 1 }))
+    await run(samples.insertMissing([...first, ...first.map((row) => ({ ...row, total: 2 }))]))
+    expect(await samples.select(db, sql`FROM samples ORDER BY user_id`)).toEqual(first)
+  })
+
   it('updates some columns of existing rows', async () => {
     await run(samples.upsert([sample(1), sample(2)]))
     const changed = [sample(3), sample(2, { note: 'changed', labels: ['a'], total: 9 })]

@@ -17,7 +17,7 @@ export interface TableWrites<Of extends Columns, Key extends keyof Of & string> 
   ) => Sql[]
   /** Inserts rows. Fails if one exists. If Postgres generates the key, rows are inserted in the given order. */
   readonly insert: (rows: readonly RowToWrite<Of>[]) => Sql[]
-  /** Inserts missing rows. Existing ones are neither changed nor locked. */
+  /** Inserts missing rows. Existing ones are neither changed nor locked. Of several rows with one key, the first is inserted. */
   readonly insertMissing: (rows: readonly RowToWrite<Of>[]) => Sql[]
   /** Sets columns in existing rows. */
   readonly update: <Changed extends keyof Of & string>(
@@ -47,7 +47,7 @@ export function writesOf<Of extends Columns, Key extends keyof Of & string>(
   const insertion = (rows: readonly object[], where: Sql = empty, conflict: Sql = empty): Sql => sql`
     INSERT INTO ${table} AS known (${namesOf(columns)})
     SELECT ${raw(columns.map((column) => castOf(column)).join(', '))} FROM ${unnest('given', columns, rows)} ${where}
-    ORDER BY ${keyColumns.length > 0 ? keyNames : raw('position')} ${conflict}`
+    ORDER BY ${keyColumns.length > 0 ? sql`${keyNames}, ` : empty}position ${conflict}`
 
   const upsert = (rows: readonly TableRow[], { where }: UpsertOptions = {}): Sql[] =>
     rows.length > 0 ? [insertion(mergeRows(rows, key, rules), where && sql`WHERE ${where}`, merging)] : []
