@@ -36,7 +36,7 @@ const COMPARED: ReadonlyMap<string, readonly string[]> = new Map([
   ['NextvisitWebhookFails', [`> ${WEBHOOK_FAILS_AFTER_MS / 1_000}`]],
   [
     'NextvisitWebhookLags',
-    [`> ${WEBHOOK_LAGS_AFTER_MS / 1_000}`, `_failing_seconds > ${WEBHOOK_FAILS_AFTER_MS / 1_000}`],
+    [`> ${WEBHOOK_LAGS_AFTER_MS / 1_000}`, `_failing_seconds[2m]) > ${WEBHOOK_FAILS_AFTER_MS / 1_000}`],
   ],
 ])
 

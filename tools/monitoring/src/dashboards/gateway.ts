@@ -15,7 +15,10 @@ export const gateway: Dashboard = {
       panels: [
         graph('Share of 5xx', 'percentunit', {
           queries: [
-            [`sum(rate(${REQUESTS}_count{$own, status=~"5.."}[2m])) / sum(rate(${REQUESTS}_count{$own}[2m]))`, '5xx'],
+            [
+              `(sum(rate(${REQUESTS}_count{$own, status=~"5.."}[2m])) or vector(0)) / sum(rate(${REQUESTS}_count{$own}[2m]))`,
+              '5xx',
+            ],
           ],
           limits: [[FAILED_SHARE, 'red']],
           runbook: 'gateway#requests-get-5xx',

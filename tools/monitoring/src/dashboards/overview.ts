@@ -28,7 +28,7 @@ export const overview: Dashboard = {
         stat('Answers with 5xx', 'percentunit', {
           queries: [
             [
-              `sum(rate(${REQUESTS}_count{$own, status=~"5.."}[2m])) / sum(rate(${REQUESTS}_count{$own}[2m])) or vector(0)`,
+              `(sum(rate(${REQUESTS}_count{$own, status=~"5.."}[2m])) or vector(0)) / sum(rate(${REQUESTS}_count{$own}[2m]))`,
             ],
           ],
           limits: [[FAILED_SHARE, 'red']],
