@@ -13,7 +13,12 @@ const HOUR_MS = 3_600_000
 
 describe('the metrics of webhooks (metrics.md, Webhook dispatcher)', { timeout: 60_000 }, () => {
   it('show the oldest record that waits, attempts, requests in flight, and failing and disabled endpoints', async () => {
-    const { url, answerWith } = await startReceiver({ answer: () => {} })
+    let closeConnection: (() => void) | undefined
+    const { url, answerWith } = await startReceiver({
+      answer: (_, __, socket) => {
+        closeConnection = () => socket.destroy()
+      },
+    })
     given.setWebhooks({ id: 'crm', url }, { id: 'idle', url }, { id: 'off', url, enabled: false })
     const registry = createMetrics('spec')
     let running: { readonly inFlight: () => number } | undefined
@@ -27,7 +32,7 @@ describe('the metrics of webhooks (metrics.md, Webhook dispatcher)', { timeout: 
     const scrape = await givenScrape(registry)
     const at = new Date(Date.now() - HOUR_MS).toISOString()
     await given.givenDeliveries([{ at }])
-    running = await given.startSender({ onAttempt: countAttempt, attemptWithinMs: 500 })
+    running = await given.startSender({ onAttempt: countAttempt })
     await expect
       .poll(() => scrape('nextvisit_webhooks_'), PATIENT)
       .toMatchObject({
@@ -42,13 +47,14 @@ describe('the metrics of webhooks (metrics.md, Webhook dispatcher)', { timeout: 
     expect(values[`nextvisit_webhooks_oldest_seconds{${CRM}}`]).toBeGreaterThanOrEqual(3_600)
 
     answerWith((_, response) => response.writeHead(410).end())
+    closeConnection?.()
     await expect
       .poll(() => scrape('nextvisit_webhooks_'), PATIENT)
       .toMatchObject({
         nextvisit_webhooks_in_flight: 0,
         [`nextvisit_webhooks_disabled{${CRM}}`]: 1,
         [`nextvisit_webhooks_disabled{${IDLE}}`]: 0,
-        'nextvisit_webhooks_attempts_total{outcome="timeout"}': 1,
+        'nextvisit_webhooks_attempts_total{outcome="unreachable"}': 1,
         'nextvisit_webhooks_attempts_total{outcome="refused"}': 1,
       })
     const { [`nextvisit_webhooks_failing_seconds{${CRM}}`]: failingFor } = await scrape('nextvisit_webhooks_failing')
