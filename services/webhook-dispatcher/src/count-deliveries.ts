@@ -4,9 +4,11 @@ import { type Db, raw, sql, type Sql } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
 import { endpoints } from './tables.ts'
 
-/** Maximum number of rows that an answer counts, in an index. They are divided between its counts. */
-const MAX_ROWS = 200_000
-const MAX_ROWS_A_COUNT = 100_000
+/**
+ * Maximum number of rows that an answer counts. They are divided between its counts. Those of a table that has just changed are read from
+ * the table, and not only from an index.
+ */
+const MAX_ROWS = 50_000
 /** In the text of the statement, so that Postgres uses the index of replays. */
 export const NO_REPLAY = raw(`'${LIVE_STREAM}'::uuid`)
 
@@ -34,7 +36,7 @@ export async function countDeliveries(
   replayIds: readonly string[],
 ): Promise<Counts> {
   // Endpoints and replays have two each.
-  const countedUpTo = Math.min(MAX_ROWS_A_COUNT, Math.floor(MAX_ROWS / 2 / (refs.length + replayIds.length)))
+  const countedUpTo = Math.floor(MAX_ROWS / 2 / (refs.length + replayIds.length))
   const [ofEndpoints, ofReplays] = await Promise.all([
     countOfEndpoints(db, refs, countedUpTo),
     replayIds.length > 0 ? countOfReplays(db, replayIds, countedUpTo) : [],
