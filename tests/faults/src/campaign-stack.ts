@@ -37,7 +37,7 @@ export interface CampaignStack extends ThrowAwayStack {
   readonly hostile: CampaignProject
   readonly proxy: FaultProxy
   /** Schemas by consumer. */
-  readonly schemas: ReadonlyMap<FoldingConsumer, { readonly schema: string; readonly url: string }>
+  readonly schemas: ReadonlyMap<ConsumerName, { readonly schema: string; readonly url: string }>
 }
 
 export async function startCampaignStack(options: { readonly inMemory?: boolean } = {}): Promise<CampaignStack> {
@@ -70,11 +70,10 @@ export async function startCampaignStack(options: { readonly inMemory?: boolean 
 
 function schemasOf({ databaseUrls }: ThrowAwayStack): CampaignStack['schemas'] {
   return new Map(
-    consumers.flatMap(({ name, schema, databaseVariable }) => {
-      if (name === 'user-eraser') return []
+    consumers.map(({ name, schema, databaseVariable }) => {
       const url = databaseUrls.get(databaseVariable)
       if (url === undefined) throw new Error(`The stack has no database of ${name}`)
-      return [[name, { schema, url }] as const]
+      return [name, { schema, url }] as const
     }),
   )
 }
@@ -84,9 +83,6 @@ export async function auditStack(stack: CampaignStack, ledger: readonly LedgerEn
   const connection = { brokers: stack.brokers, clientId: 'audit' }
   const secrets = await readFile(path.join(stack.dataDirectory, 'secrets.json'), 'utf8')
   const { secretKey } = JSON.parse(secrets) as { secretKey: string }
-  const readModels = FOLDING_CONSUMERS.flatMap((service): ReadModel[] => {
-    const own = stack.schemas.get(service)
-    return own ? [{ service, ...own }] : []
-  })
+  const readModels = [...stack.schemas].map(([service, own]): ReadModel => ({ service, ...own }))
   return audit({ connection, readModels, secretKey, ledger, isAtRest: true })
 }

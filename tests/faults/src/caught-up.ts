@@ -1,10 +1,11 @@
+import type { ConsumerName } from '@nextvisit/services'
 import { eventually } from '@nextvisit/testing/black-box'
-import { type CampaignStack, FOLDING_CONSUMERS, type FoldingConsumer } from './campaign-stack.ts'
+import type { CampaignStack } from './campaign-stack.ts'
 import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
 
 interface Checkpoint {
-  readonly consumer: FoldingConsumer
+  readonly consumer: ConsumerName
   readonly topic: string
   readonly partition: number
   readonly next: string
@@ -26,7 +27,7 @@ export async function isCaughtUp(stack: CampaignStack): Promise<boolean> {
 export async function foldsWithin(
   stack: CampaignStack,
   withinMs: number,
-  isHalted: (consumer: FoldingConsumer, partition: number) => boolean,
+  isHalted: (consumer: ConsumerName, partition: number) => boolean,
 ): Promise<boolean> {
   const ends = await endsOf(stack, [USER_EVENTS])
   const isFolded = async (): Promise<boolean> =>
@@ -40,7 +41,7 @@ function hasReached({ topic, partition, next }: Checkpoint, ends: ReadonlyMap<st
 
 async function checkpointsOf(stack: CampaignStack): Promise<Checkpoint[]> {
   const sql = 'SELECT topic, partition, next_offset AS next FROM checkpoints'
-  const found = FOLDING_CONSUMERS.map(async (consumer) => {
+  const found = [...stack.schemas.keys()].map(async (consumer) => {
     const rows = await queryRows<Omit<Checkpoint, 'consumer'>>(stack, consumer, sql)
     return rows.map((row) => ({ consumer, ...row }))
   })

@@ -1,5 +1,6 @@
+import type { ConsumerName } from '@nextvisit/services'
 import { eventually, failFoldOf, readTopic, withProducer } from '@nextvisit/testing/black-box'
-import type { CampaignStack, FoldingConsumer } from './campaign-stack.ts'
+import type { CampaignStack } from './campaign-stack.ts'
 import { foldsWithin } from './caught-up.ts'
 import { type Fault, nothingToHeal } from './fault.ts'
 import type { Measured } from './fault-result.ts'
@@ -102,7 +103,7 @@ const readsOfHalted: Fault['inject'] = async (context) => {
     await reading
     measured = await othersSince()
     const halted = await haltedPartitions(stack)
-    const isHalted = (consumer: FoldingConsumer, partition: number) =>
+    const isHalted = (consumer: ConsumerName, partition: number) =>
       consumer === 'user-projector' && halted.includes(partition)
     areOthersFolded = halted.length === 1 && (await foldsWithin(stack, NO_LAG_MS, isHalted))
   }

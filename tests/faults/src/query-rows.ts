@@ -1,8 +1,9 @@
+import type { ConsumerName } from '@nextvisit/services'
 import { Client } from 'pg'
-import type { CampaignStack, FoldingConsumer } from './campaign-stack.ts'
+import type { CampaignStack } from './campaign-stack.ts'
 
 /** Connects to a consumer's schema with its role. The caller ends the connection. */
-export async function connectTo({ schemas }: CampaignStack, consumer: FoldingConsumer): Promise<Client> {
+export async function connectTo({ schemas }: CampaignStack, consumer: ConsumerName): Promise<Client> {
   const own = schemas.get(consumer)
   const client = new Client({ connectionString: own?.url ?? '', connectionTimeoutMillis: 10_000 })
   client.on('error', () => {})
@@ -14,7 +15,7 @@ export async function connectTo({ schemas }: CampaignStack, consumer: FoldingCon
 /** Runs one statement in a consumer's schema, on a new connection. */
 export async function queryRows<Row extends object>(
   stack: CampaignStack,
-  consumer: FoldingConsumer,
+  consumer: ConsumerName,
   sql: string,
 ): Promise<Row[]> {
   const client = await connectTo(stack, consumer)
