@@ -5,9 +5,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Node, Yallist } from 'yallist'
 import { ListenError } from './errors.ts'
 
+const COUNT_EVERY_MS = 20
+
 interface GracefulStopOptions {
   /** How long new connections are still accepted: load balancers notice meanwhile that the process stops. Default 0. */
   readonly delayMs?: number
+  /**
+   * How long new connections are accepted, at most, while kept ones are used. Callers must learn from the answers that the process
+   * stops: a connection that the system has accepted for a closed port would be cut. Default 0.
+   */
+  readonly acceptWhileUsedMs?: number
   /** How long requests that are on their way on kept connections are still answered. Default 0. */
   readonly graceMs?: number
   /** After this time every connection is closed. */
@@ -45,7 +52,10 @@ export function createHttpPart(server: Server, { host, port, portVariable, ...st
  * then closes all connections, so that silent callers do not delay it. `track` must see every response before its headers are
  * written.
  */
-export function createGracefulStop(server: Server, { delayMs = 0, graceMs = 0, withinMs }: GracefulStopOptions) {
+export function createGracefulStop(
+  server: Server,
+  { delayMs = 0, acceptWhileUsedMs = 0, graceMs = 0, withinMs }: GracefulStopOptions,
+) {
   // Not a Set: its discarded hash tables would keep the responses of a busy server alive (performance.md, Memory).
   const underWay = new Yallist<ServerResponse>()
   let stopped: Promise<void> | undefined
@@ -56,6 +66,8 @@ export function createGracefulStop(server: Server, { delayMs = 0, graceMs = 0, w
   async function stop(): Promise<void> {
     for (const response of underWay) response.shouldKeepAlive = false
     if (delayMs > 0) await sleep(delayMs)
+    const acceptUntil = performance.now() + acceptWhileUsedMs
+    while (performance.now() < acceptUntil && (await countConnections(server)) > 0) await sleep(COUNT_EVERY_MS)
     await new Promise<void>((resolve) => {
       // `close` of an HTTP server would also reset connections whose next request is on its way.
       NetServer.prototype.close.call(server, () => resolve())
@@ -82,4 +94,8 @@ export function createGracefulStop(server: Server, { delayMs = 0, graceMs = 0, w
     /** A second call waits for the first. */
     stop: (): Promise<void> => (stopped ??= stop()),
   }
+}
+
+function countConnections(server: Server): Promise<number> {
+  return new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
 }

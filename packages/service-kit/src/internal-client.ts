@@ -15,8 +15,8 @@ interface InternalClientOptions {
 }
 
 /**
- * Clients keep an idle connection for this time. A server that stops answers on kept connections for longer
- * (`CLOSE_GRACE_MS`), so it closes none under a call. And no connection to a vanished address stays open.
+ * Clients keep an idle connection for this time. A server that stops waits for longer (`DRAIN_WITHIN_MS`),
+ * so it closes none under a call. And no connection to a vanished address stays open.
  */
 export const KEEP_IDLE_MS = 500
 /** A call that finds no process waits so long for other addresses. */

@@ -32,8 +32,8 @@ export interface InternalServerOptions {
   readonly logger: Logger
   /** Returns false while the process starts: callers go on to another process. Default: calls are always answered. */
   readonly takesCalls?: () => boolean
-  /** How long a stop answers calls that arrive on kept connections. Default: 0. */
-  readonly graceMs?: number
+  /** How long a stop waits for kept connections, and refuses calls. Default: 0. */
+  readonly drainWithinMs?: number
 }
 
 const MAX_BODY = '1mb'
@@ -42,21 +42,28 @@ const MAX_DEADLINE_MS = 60_000
 const HEALTH_WITHIN_MS = 2_000
 /** Longer than clients and scrapers keep idle connections, so that no connection is closed while a request is on its way. */
 const KEEP_ALIVE_MS = 65_000
-/** Longer than clients keep idle connections: a stop closes none that a client might still use. */
-const CLOSE_GRACE_MS = 2 * KEEP_IDLE_MS
-const CLOSE_WITHIN_MS = 3_000
+/** Longer than clients keep idle connections, even if they stall: a stop closes none that a client might still use. */
+const DRAIN_WITHIN_MS = 5 * KEEP_IDLE_MS
+const CLOSE_WITHIN_MS = 4_000
 
 /**
  * Creates a service's internal port: `/livez`, `/readyz`, `/metrics`, and its routes behind the bearer token. A route answers
  * 400 to a question that does not fit, 503 if its handler throws a `retryable` error or the caller is gone, and 500 otherwise.
  */
 export function createInternalServer(options: InternalServerOptions) {
+  const { host, port, takesCalls = () => true, drainWithinMs = 0 } = options
   const server = createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 5_000, requestTimeout: 10_000 },
-    createApp(options),
+    createApp({ ...options, takesCalls: () => takesCalls() && !part.isStopping() }),
   )
-  const { host, port, graceMs = 0 } = options
-  return createHttpPart(server, { host, port, portVariable: 'INTERNAL_PORT', graceMs, withinMs: CLOSE_WITHIN_MS })
+  const part = createHttpPart(server, {
+    host,
+    port,
+    portVariable: 'INTERNAL_PORT',
+    acceptWhileUsedMs: drainWithinMs,
+    withinMs: CLOSE_WITHIN_MS,
+  })
+  return part
 }
 
 /**
@@ -65,7 +72,7 @@ export function createInternalServer(options: InternalServerOptions) {
  * they stop. Before and after that, callers go on to another process. No call is cut off.
  */
 export function internalServerParts(
-  options: Omit<InternalServerOptions, 'takesCalls' | 'graceMs'>,
+  options: Omit<InternalServerOptions, 'takesCalls' | 'drainWithinMs'>,
 ): Readonly<Record<'listening' | 'calls', ServicePart>> {
   let takesCalls = false
   const { start, stop, isStopping } = createInternalServer({
@@ -75,7 +82,7 @@ export function internalServerParts(
       return { status: 'unavailable', because: `the process ${takesCalls ? 'stops' : 'starts'}` }
     },
     takesCalls: () => takesCalls,
-    graceMs: CLOSE_GRACE_MS,
+    drainWithinMs: DRAIN_WITHIN_MS,
   })
   return {
     listening: { name: 'internal server', start, stop },
@@ -88,6 +95,11 @@ function createApp(options: InternalServerOptions): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
+  // Probes and scrapers would keep an idle connection, for which a stop would wait.
+  app.get(['/livez', '/readyz', '/metrics'], (_request, response, next) => {
+    response.set('Connection', 'close')
+    next()
+  })
   app.get('/livez', answerHealth(isLive))
   app.get('/readyz', answerHealth(isReady))
   app.get('/metrics', async (_request, response) => {
@@ -132,7 +144,7 @@ function checkToken(token: string): RequestHandler {
 function requireReady(takesCalls: () => boolean): RequestHandler {
   return (_request, response, next) => {
     if (takesCalls()) return next()
-    refuse(response, 503, 'NOT_READY', 'The process starts; ask another one.')
+    refuse(response, 503, 'NOT_READY', 'The process starts or stops; ask another one.')
   }
 }
 

@@ -2,10 +2,8 @@ import { Agent, get } from 'node:http'
 
 const ANSWER_WITHIN_MS = 2_000
 const MAX_BYTES = 4 * 2 ** 20
-/** Longer than the pause between two samples. */
-const KEEP_IDLE_MS = 20_000
-/** Keeps connections open, as a new one costs more than a scrape, but not to processes that have vanished. */
-const agent = new Agent({ keepAlive: true, maxSockets: 1, timeout: KEEP_IDLE_MS })
+/** Keeps no connection: processes come and go. */
+const agent = new Agent({ maxSockets: 1 })
 
 /** Reads the metrics of a process as text. Rejects if it does not answer in time. */
 export function scrape(baseUrl: string): Promise<string> {
