@@ -20,6 +20,24 @@ async function givenService() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, waitsMs }
 }
 
+it('every process of a consumer is known by the name of the service, and only those that exist', async () => {
+  const addresses = new Map(Object.keys(CALLS).map((name) => [name, createAddresses([])]))
+  let hosts = ['10.0.0.1']
+  const lookUp = async () => hosts
+  const metering = createAddresses(['dns+http://metering:9100'], { lookUpEveryMs: 5, lookUp })
+  onTestFinished(metering.stop)
+  const services = createServices(
+    Object.fromEntries(addresses.set('metering', metering)) as ServiceAddresses,
+    'a-token',
+  )
+  const urls = async () => (await services.processes()).map(({ service, url }) => `${service} ${url}`).toSorted()
+  expect(await urls()).toEqual(['metering http://10.0.0.1:9100'])
+  hosts = ['10.0.0.1', '10.0.0.2']
+  await expect.poll(urls).toEqual(['metering http://10.0.0.1:9100', 'metering http://10.0.0.2:9100'])
+  hosts = ['10.0.0.2']
+  await expect.poll(urls).toEqual(['metering http://10.0.0.2:9100'])
+})
+
 it('a page waits three seconds for a service, and a change ten', async () => {
   const { url, waitsMs } = await givenService()
   const addresses = Object.fromEntries(Object.keys(CALLS).map((name) => [name, createAddresses([url])]))

@@ -47,6 +47,8 @@ export interface GatewayFixtureOptions {
   readonly maxInFlight?: number
   readonly maxBodyBytesInFlight?: number
   readonly maxConnections?: number
+  /** Default: 0. */
+  readonly shutdownDelayMs?: number
   /** Default: none. */
   readonly trustedProxies?: readonly string[]
   readonly catalog?: GatewayParts['catalog']
@@ -137,6 +139,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     maxBodyBytesInFlight: options.maxBodyBytesInFlight ?? 67_108_864,
     trustedProxies: [...(options.trustedProxies ?? [])],
     countryOf,
+    isStopping: () => server.isStopping(),
     metrics: {
       ...createGatewayMetrics(registry),
       onAnswered: (route: { readonly pattern: string }, status: number) =>
@@ -159,6 +162,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     host: '127.0.0.1',
     port: 0,
     maxConnections: options.maxConnections ?? 20_000,
+    delayMs: options.shutdownDelayMs ?? 0,
     listener: (request, response) => {
       received += 1
       gateway.listener(request, response)

@@ -57,10 +57,12 @@ describe('a projection runner', () => {
 
   it('shares the partitions with another runner, and neither loses nor doubles a record when that one starts and stops', async () => {
     const { log, db, openDb } = await given()
-    const { runner } = await givenRunner(log, db)
+    // Sessions outlast the test: partitions move only because the runner leaves its group.
+    const groupReader = { sessionTimeoutMs: 60_000, heartbeatIntervalMs: 200, maxWaitMs: 50 }
+    const { runner } = await givenRunner(log, db, { groupReader })
     const publishing = publishInRounds(log, 20)
     await sleep(500)
-    const second = await givenRunner(log, openDb())
+    const second = await givenRunner(log, openDb(), { groupReader })
     await expect.poll(() => second.runner.progress().length, soon).toBeGreaterThan(0)
     await expect.poll(() => runner.progress().length + second.runner.progress().length, soon).toBe(PARTITIONS)
     await second.runner.stop()

@@ -317,4 +317,17 @@ describe('a stop of the server', () => {
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202))
     expect(answers.map(({ headers }) => headers.connection)).toEqual(answers.map(() => 'close'))
   })
+
+  it('is not ready from the beginning of a stop, but answers new callers until the delay is over', async () => {
+    const ending = await startGateway({ besides: gateway, shutdownDelayMs: 1_000 })
+    expect((await ending.call('GET', '/readyz')).status).toBe(200)
+    const stopped = ending.stopServer()
+    const ready = await ending.call('GET', '/readyz')
+    const { status, headers } = await ending.identify({ userName: 'ada' })
+    await stopped
+    await expect(ending.identify({ userName: 'ada' })).rejects.toThrow('ECONNREFUSED')
+    await ending.stop()
+    expect([ready.status, JSON.stringify(ready.body)]).toEqual([503, expect.stringContaining('The gateway stops')])
+    expect([status, headers.connection]).toEqual([200, 'close'])
+  })
 })
