@@ -51,11 +51,11 @@ function start(environment: NodeJS.ProcessEnv = {}, args: readonly string[] = []
   return run
 }
 
-/** Resolves to the output of `nextvisit env`. */
-async function environmentOfCommands(): Promise<string> {
+/** Resolves to the output of a command about this stack. */
+async function nextvisit(...args: readonly string[]): Promise<string> {
   const cli = path.join(CHECKOUT, 'tools/cli/src/main.ts')
   const env = { ...inheritedEnvironment(), NEXTVISIT_DATA: path.join(folder, 'data') }
-  const { stdout } = await promisify(execFile)(process.execPath, [cli, 'env'], { env })
+  const { stdout } = await promisify(execFile)(process.execPath, [cli, ...args], { env })
   return stdout
 }
 
@@ -86,11 +86,17 @@ describe('pnpm start', () => {
     timeout: 300_000,
   }, async () => {
     const partitions = { KAFKA_PARTITIONS: '4' }
-    const first = start(partitions)
+    const first = start(partitions, ['--scale', 'metering=2'])
     await isUp(first)
     const key = /nv_admin_\w+/.exec(first.output())?.[0]
     await pasteCommands(first.output())
-    expect(await environmentOfCommands()).toContain("export KAFKA_PARTITIONS='4'\n")
+    const environment = await nextvisit('env')
+    expect(environment).toContain("export KAFKA_PARTITIONS='4'\n")
+    expect(environment).toMatch(/export METERING_URLS='http:[^,']+,http:[^,']+'\n/)
+    const { log } = JSON.parse(await nextvisit('status', '--json')) as { readonly log: object }
+    expect(log).toMatchObject({
+      services: expect.arrayContaining([expect.objectContaining({ service: 'metering', processes: 2 })]),
+    })
     expect(first.output()).toContain(`\nNEXTVISIT_DATA=${folder}/data npx -y pnpm --silent nextvisit why`)
 
     const second = start()
@@ -119,6 +125,7 @@ describe('pnpm start', () => {
     const asked = start({}, ['--help'])
     expect(await asked.ended).toBe(0)
     expect(asked.output()).toContain('GATEWAY_PORT')
+    expect(asked.output()).toContain('--scale metering=3')
     const refused = start({}, ['console'])
     expect(await refused.ended).toBe(2)
     expect(refused.output()).toContain("Unexpected argument 'console'")
