@@ -2,8 +2,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The longest specs, longest first. If one of them started last, the other workers would wait for it. */
 const LONGEST: readonly string[] = [
-  'faults.e2e.spec.ts',
   'console.e2e.spec.ts',
+  'faults.e2e.spec.ts',
   'conformance.e2e.spec.ts',
   'replay.e2e.spec.ts',
   'admission-races.e2e.spec.ts',
