@@ -106,7 +106,8 @@ export async function startEraser(options: EraserOptions) {
     child.kill(signal)
     await ended
   }
-  onTestFinished(() => kill())
+  // It leaves its group. That of the next test would otherwise wait for the end of a session.
+  onTestFinished(() => kill('SIGTERM'))
   const send = createInternalClient({
     addresses: createAddresses([`http://127.0.0.1:${port}`]),
     token: TOKEN,

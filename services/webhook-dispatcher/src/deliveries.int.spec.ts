@@ -22,8 +22,8 @@ import { givenDispatcher, LONG_AGO, PARTITIONS, partitionOf, soon } from '../tes
 import { createProjection } from './projection.ts'
 import { positions } from './tables.ts'
 
-/** Several ticks in each partition. */
-const RECORDS = 20_000
+/** Two ticks in each of two partitions. */
+const RECORDS = 8_000
 const given = givenDispatcher()
 const { catalog, publish, deliveriesOf, webhookIdsOf, untilLive, untilFolded } = given
 
@@ -511,7 +511,9 @@ describe('a position', () => {
   it('reads more than a tick can, while records arrive, and a replay repeats them in the order of each user', async () => {
     const organization = newOrganization()
     const addedAt = now()
-    const change = (index: number) => segmentChange(organization, `user-${index % 1_000}`)
+    const users = Array.from({ length: 1_000 }, (_, index) => `user-${index}`)
+    const ofTwoPartitions = users.filter((user) => partitionOf(userIdFixture(user)) < 2)
+    const change = (index: number) => segmentChange(organization, ofTwoPartitions[index % ofTwoPartitions.length])
     const facts = Array.from({ length: RECORDS }, (_, index) => change(index))
     await publish(facts)
     await untilFolded()

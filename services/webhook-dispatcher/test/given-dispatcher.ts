@@ -62,7 +62,7 @@ export function givenDispatcher() {
     log = await createTestTopic(inject('kafkaBrokers'), { partitions: PARTITIONS })
     database = await createTestDatabase(inject('databaseUrl'), webhookDispatcher)
     db = openCommitDb({ url: database.url, schema: webhookDispatcher.schema, applicationName: 'spec' })
-    publisher = createPublisher(log.connection)
+    publisher = createPublisher(log.connection, { requestTimeoutMs: PUBLISH_WITHIN_MS })
     await publisher.start()
     await start()
   })
