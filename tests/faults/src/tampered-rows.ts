@@ -9,8 +9,10 @@ const A_KEY = '00000000-0000-7000-8000-000000000000'
 
 const USED_PARTITION = '(SELECT partition FROM checkpoints WHERE next_offset > 1 ORDER BY partition LIMIT 1)'
 
-/** Changes of rows, each with its consumer, the findings of the audit, and the statement that undoes it. */
-export const TAMPERED_ROWS: readonly (readonly [FoldingConsumer, string | readonly string[], string, string])[] = [
+/** A change of rows: its consumer, the findings of the audit, the statement, and the statement that undoes it. */
+type Tampering = readonly [FoldingConsumer, string | readonly string[], string, string]
+
+const TAMPERED_ROWS: readonly Tampering[] = [
   [
     'user-projector',
     'users.user_events: count',
@@ -138,6 +140,10 @@ export const TAMPERED_ROWS: readonly (readonly [FoldingConsumer, string | readon
     `UPDATE funnels SET count = count + 1 WHERE step = 'queued'`,
     `UPDATE funnels SET count = count - 1 WHERE step = 'queued'`,
   ],
+]
+
+/** They are apart, because the audit compares rows with the part of the log that a checkpoint names. */
+const TAMPERED_CHECKPOINTS: readonly Tampering[] = [
   [
     'trait-registry',
     'checkpoints: behind',
@@ -151,3 +157,22 @@ export const TAMPERED_ROWS: readonly (readonly [FoldingConsumer, string | readon
     `UPDATE checkpoints SET next_offset = next_offset - 1`,
   ],
 ]
+
+/** The table of a change. */
+function tableOf([service, , tamper]: Tampering): string {
+  const [, table] = /^(?:UPDATE|INSERT INTO) (\w+)/.exec(tamper) ?? []
+  return `${service} ${table}`
+}
+
+/** Returns rounds of changes. The nth round has the nth change of each table, so that no change hides another one. */
+function roundsOf(changes: readonly Tampering[]): readonly (readonly Tampering[])[] {
+  const ofTables = [...Map.groupBy(changes, tableOf).values()]
+  const rounds = Math.max(...ofTables.map(({ length }) => length))
+  return Array.from({ length: rounds }, (_, nth) => ofTables.flatMap((ofTable) => ofTable.slice(nth, nth + 1)))
+}
+
+/** All changes. One audit, which takes about a second, finds those of a round. */
+export const TAMPERED_ROUNDS = [...roundsOf(TAMPERED_ROWS), TAMPERED_CHECKPOINTS].map((changes) => ({
+  tables: changes.map(tableOf).join(', '),
+  changes,
+}))
