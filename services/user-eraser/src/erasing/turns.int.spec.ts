@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { ERASURE_STORES } from '@nextvisit/contracts'
 import { sql } from '@nextvisit/database'
+import { createMetrics } from '@nextvisit/service-kit'
 import { countRowsRead } from '@nextvisit/testing'
 import { startOwnRedis } from '@nextvisit/testing/own-parts'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { PROJECT } from '../../test/given-eraser.ts'
 import { givenErasures, startWork } from '../../test/given-work.ts'
 import { erasureFacts, erasures } from '../tables.ts'
@@ -15,13 +16,14 @@ const PATIENT = { timeout: 40_000 }
 const FIRST_IDS = '00000000'
 /** Each is asked once in a round. */
 const CONSUMERS = 6
-const MANY = 2_500
+/** More than a page. */
+const MANY = 1_200
 const SECOND_MS = 1_000
 
 /** Many erasures of one organization, and then one of another. */
-async function givenFlood() {
+async function givenFlood(many = MANY) {
   const given = await givenErasures()
-  const flood = await given.givenManyErasures('evil', MANY, FIRST_IDS)
+  const flood = await given.givenManyErasures('evil', many, FIRST_IDS)
   const [victim = ''] = await given.givenManyErasures('acme', 1)
   return { ...given, flood, victim }
 }
@@ -80,7 +82,8 @@ describe('the turns of organizations', { timeout: 120_000 }, () => {
   })
 
   it('queue the receipt of one in the first page, beside many of another', async () => {
-    const { victim, db, ...given } = await givenFlood()
+    const threePages = 450
+    const { victim, db, ...given } = await givenFlood(threePages)
     await db.$executeRaw(sql`
       INSERT INTO erasure_stores (erasure_id, store, finished_at)
       SELECT erasure_id, store, now() FROM erasures, unnest(${[...ERASURE_STORES]}::text[]) AS store`)
@@ -89,7 +92,7 @@ describe('the turns of organizations', { timeout: 120_000 }, () => {
       db.$queryRaw<{ organization: string; userId: string }[]>(sql`
         SELECT organization, user_id AS "userId" FROM outbox JOIN erasure_users AS own ON own.erasure_id::text = outbox.key
         ORDER BY outbox.sequence`)
-    await expect.poll(async () => (await receipts()).length, PATIENT).toBe(MANY + 1)
+    await expect.poll(async () => (await receipts()).length, PATIENT).toBe(threePages + 1)
     await stop()
     const at = (await receipts()).findIndex(({ userId }) => userId === victim)
     expect([0, 1]).toContain(at)
@@ -98,14 +101,17 @@ describe('the turns of organizations', { timeout: 120_000 }, () => {
 
 describe('a round of erasures', { timeout: 120_000 }, () => {
   it('is repeated at once while pages are full and the consumers have folded them', async () => {
-    const { flood, ...given } = await givenFlood()
-    const { asked, questions } = await startWork(given, { everyMs: 4 * SECOND_MS })
-    await expect.poll(() => questions.flat().length, PATIENT).toBe(CONSUMERS * (MANY + 1))
+    const threePages = 2_100
+    const { flood, ...given } = await givenFlood(threePages)
+    const { asked, questions, stop } = await startAtOnce(given)
+    await expect.poll(() => questions.flat().length, PATIENT).toBe(CONSUMERS * (threePages + 1))
     // The sweep has the same interval, and is not repeated.
     expect(sweepsOf(asked.statements)).toBeLessThanOrEqual(1)
     expect(questions).toHaveLength(CONSUMERS * 3)
     expect(new Set(questions.flat()).size).toBe(flood.length + 1)
-    await expect.poll(() => finishedOf(given, 'redis'), PATIENT).toBe(MANY + 1)
+    await stop()
+    await startAtOnce({ ...given, parts: { ...given.parts, metrics: createMetrics('spec') } })
+    await expect.poll(() => finishedOf(given, 'redis'), PATIENT).toBe(threePages + 1)
   })
 
   it('is not repeated while the consumers have folded none', async () => {
@@ -155,6 +161,19 @@ describe('a round of erasures', { timeout: 120_000 }, () => {
     expect(await factsRead(readPage)).toBe(1_000)
   })
 })
+
+/** Starts the work with a round and a sweep at once. The next ones come after an interval that no spec lasts. */
+async function startAtOnce(given: Parameters<typeof startWork>[0]) {
+  const everyMs = 600 * SECOND_MS
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const work = await startWork(given, { everyMs })
+    vi.advanceTimersByTime(everyMs)
+    return work
+  } finally {
+    vi.useRealTimers()
+  }
+}
 
 function sweepsOf(statements: readonly string[]): number {
   return statements.filter((text) => text.includes('"isFolded"')).length
