@@ -18,6 +18,7 @@ import {
   storedTestKeys,
   storeTestKeys,
   testSealOf,
+  PATIENT_REQUESTS,
 } from '@nextvisit/testing'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
@@ -52,7 +53,7 @@ beforeAll(async () => {
     const reply = EvaluatorReply.parse(JSON.parse(text))
     waiting.get(reply.recordId)?.(reply)
   })
-  publisher = createPublisher(connection)
+  publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   const publishReplies = createReplyPublisher(redis.client, logger)
   const projection = { ...createProjection({ publishReplies }), topic }

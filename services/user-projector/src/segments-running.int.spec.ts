@@ -5,7 +5,7 @@ import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contr
 import { sql } from '@nextvisit/database'
 import { createPublisher, partitionForKey, type Publisher } from '@nextvisit/log'
 import { createMetrics } from '@nextvisit/service-kit'
-import { createTestTopic, storedTestKeys, storeTestKeys, testSealOf } from '@nextvisit/testing'
+import { createTestTopic, storedTestKeys, storeTestKeys, testSealOf, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector } from '../test/given-projector.ts'
 import { createProjection } from './projection.ts'
@@ -27,7 +27,7 @@ describe('segments that several processes compute', () => {
   beforeAll(async () => {
     given = await givenProjector(inject('databaseUrl'))
     log = await createTestTopic(inject('kafkaBrokers'), { partitions: PARTITIONS })
-    publisher = createPublisher(log.connection)
+    publisher = createPublisher(log.connection, PATIENT_REQUESTS)
     await publisher.start()
   })
   afterAll(async () => {

@@ -5,7 +5,7 @@ import { keysUntilMsOf } from '@nextvisit/domain'
 import { createPublisher, type LogConnection, partitionForKey } from '@nextvisit/log'
 import { createDataKey, type WrappedKey } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
-import { createTestTopic } from '@nextvisit/testing'
+import { createTestTopic, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { keyRecordOf, sealWith } from '@nextvisit/user-keys'
 import { expect, inject, onTestFinished } from 'vitest'
 import type { RecordTopics } from '../src/shown-records/fences.ts'
@@ -33,7 +33,7 @@ export async function givenSealedLog() {
     erasures: await create(1),
   }
   const connection: LogConnection = { brokers: brokers.split(','), clientId: 'test' }
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   onTestFinished(() => publisher.stop(1_000))
   /** The newest key of each user. */

@@ -1,11 +1,11 @@
 import { createPublisher, withLogAdmin } from '@nextvisit/log'
-import { createTestTopic } from '@nextvisit/testing'
+import { createTestTopic, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { createReadIfGrown } from './read-if-grown.ts'
 
 it('readIfGrown reads a topic once, and again when it has grown', async () => {
   const { connection, topic } = await createTestTopic(inject('kafkaBrokers'))
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   onTestFinished(() => publisher.stop(1_000))
   let reads = 0

@@ -4,7 +4,7 @@ import { encodeRecord, type FormFact, type KeptRefusal, type UserErased, type Us
 import { eventTracked, userErased } from '@nextvisit/contracts/fixtures'
 import { createPublisher } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
-import { createTestTopic, testSealOf } from '@nextvisit/testing'
+import { createTestTopic, testSealOf, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import type { ConsumerProgress } from './folded-up-to.ts'
 import type { LiveQuery } from './live-entries.ts'
@@ -40,7 +40,7 @@ async function givenFeed() {
     createTestTopic(brokers),
   ])
   const { connection } = users
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   const checkpoints = { metering: 0, 'user-projector': 0 }
   const refusals: KeptRefusal[] = []

@@ -6,7 +6,7 @@ import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } 
 import { createPublisher, type LogConnection, partitionForKey, readWatermarks, withLogAdmin } from '@nextvisit/log'
 import { createDataKey } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
-import { createTestTopic } from '@nextvisit/testing'
+import { createTestTopic, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { keyRecordOf, sealWith } from '@nextvisit/user-keys'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { givenSealedLog, SECRET_ENV } from '../../test/given-sealed-log.ts'
@@ -148,7 +148,7 @@ afterEach(() => {
 })
 
 async function publish(topic: string, facts: readonly (UserFact | FormFact)[]): Promise<void> {
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   const keys = new Map<string, ReturnType<typeof createDataKey>>()
   for (const fact of facts) {

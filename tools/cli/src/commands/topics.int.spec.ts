@@ -51,7 +51,7 @@ describe('nextvisit topics create', () => {
   it('gives a topic without a retention that of 24 hours', async () => {
     await withLogAdmin(kafka.connection, async (admin) => {
       await admin.deleteTopic(USER_KEYS_TOPIC)
-      await expect.poll(() => admin.partitionCount(USER_KEYS_TOPIC)).toBe(0)
+      await expect.poll(() => admin.partitionCount(USER_KEYS_TOPIC), { timeout: 20_000 }).toBe(0)
       await admin.createTopic(USER_KEYS_TOPIC, { partitions: 2 })
     })
     expect(await create({})).toBe('user-keys: retention set to 24h')

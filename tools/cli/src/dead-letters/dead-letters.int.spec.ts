@@ -10,7 +10,7 @@ import { openTestDb } from '@nextvisit/database/testing'
 import { createPublisher, type LogConnection } from '@nextvisit/log'
 import { createLocalClient, createLogger, createMetrics } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
-import { createTestDatabase, createTestTopic, interceptCommits } from '@nextvisit/testing'
+import { createTestDatabase, createTestTopic, interceptCommits, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { Client } from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
@@ -99,7 +99,7 @@ async function startConsumer(schema: z.ZodType<Counted>) {
 
 /** Records of one user: sound, or spoilt by `spoil`. */
 async function publish(values: readonly { value: string; headers: Readonly<Record<string, string>> }[]): Promise<void> {
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   const key = userIdFixture('ada')
   const deadlineAt = performance.now() + 10_000

@@ -2,7 +2,7 @@ import { eventTracked, identifyRequested, userErased } from '@nextvisit/contract
 import { sql } from '@nextvisit/database'
 import { createPublisher } from '@nextvisit/log'
 import { userConsumers } from '@nextvisit/services'
-import { createTestTopic, factsAsRecords } from '@nextvisit/testing'
+import { createTestTopic, factsAsRecords, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
 
@@ -13,7 +13,7 @@ const OF_THE_CONSUMER = ['_prisma_migrations', 'checkpoints', 'dead_letters']
 /** Starts the consumer over records of ada, which another program wrote with their personal members in clear. */
 async function givenRecordsInClear(consumer: (typeof userConsumers)[number]) {
   const { topic, connection } = await createTestTopic(inject('kafkaBrokers'))
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   onTestFinished(() => publisher.stop(1_000))
   const publish = async (fact: { readonly userId: string }, headers: Readonly<Record<string, string>>) => {

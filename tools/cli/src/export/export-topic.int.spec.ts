@@ -8,7 +8,7 @@ import { encodeRecord } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { readLog, createPublisher, type FetchedRecord, type LogConnection } from '@nextvisit/log'
 import { publishCompressed } from '@nextvisit/log/test/publish-compressed.ts'
-import { createTestTopic } from '@nextvisit/testing'
+import { createTestTopic, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type ExportOptions, exportTopic } from './export-topic.ts'
 import { openOutput } from './output-file.ts'
@@ -24,7 +24,7 @@ let inLog: FetchedRecord[]
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   ;({ connection, topic } = await createTestTopic(inject('kafkaBrokers'), { partitions: PARTITIONS }))
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   const publish = async (from: number, to: number) => {
     for (let n = from; n < to; n += 1) {

@@ -9,7 +9,7 @@ import { createDataKey, type WrappedKey } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
 import type { Fences } from '@nextvisit/user-keys'
 import { givenErasures } from '@nextvisit/user-keys/test/given-erasures.ts'
-import { createTestDatabase, createTestTopic, type TestDatabase } from '@nextvisit/testing'
+import { createTestDatabase, createTestTopic, type TestDatabase, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { consumerNamed, type ConsumerDatabase, openConsumerDatabase } from '../environment/consumer-database.ts'
 import { createImportKeys } from './import-keys.ts'
@@ -30,7 +30,7 @@ beforeAll(async () => {
   db = openCommitDb({ url: database.url, schema: consumer.schema, applicationName: 'spec' })
   projector = openConsumerDatabase({ DATABASE_URL: database.url }, consumer)
   keysTopic = await createTestTopic(inject('kafkaBrokers'), { partitions: PARTITIONS })
-  publisher = createPublisher(keysTopic.connection)
+  publisher = createPublisher(keysTopic.connection, PATIENT_REQUESTS)
   await publisher.start()
 })
 afterAll(async () => {

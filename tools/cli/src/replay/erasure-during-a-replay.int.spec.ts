@@ -3,7 +3,7 @@ import { encodeRecord, type ReplayStep, type UserFact } from '@nextvisit/contrac
 import { eventTracked, organizationConfig, userErased, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import { createPublisher } from '@nextvisit/log'
-import { createTestTopic } from '@nextvisit/testing'
+import { createTestTopic, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
 import { consumerNamed } from '../environment/consumer-database.ts'
@@ -29,7 +29,7 @@ async function givenEvaluator() {
   const { topic, connection } = await createTestTopic(inject('kafkaBrokers'))
   const { published: _, ...evaluator } = consumerNamed('form-trigger-evaluator')
   const { db, replay, startLive } = await givenReplay(onTopic(evaluator, topic), { connection, catalog: CATALOG })
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   onTestFinished(() => publisher.stop(1_000))
   const publish = async (...values: readonly (UserFact | string)[]): Promise<void> => {

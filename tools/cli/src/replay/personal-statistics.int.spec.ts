@@ -4,7 +4,7 @@ import { eventTracked, identifyRequested, organizationConfig, userIdFixture } fr
 import type { Consumer } from '@nextvisit/consumer'
 import { createPublisher } from '@nextvisit/log'
 import { consumers } from '@nextvisit/services'
-import { createTestTopic, testSealOf } from '@nextvisit/testing'
+import { createTestTopic, testSealOf, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { expect, inject, it } from 'vitest'
 import { givenReplay, onTopic, publishTestKeys } from '../../test/given-replay.ts'
 import { consumerNamed } from '../environment/consumer-database.ts'
@@ -58,7 +58,7 @@ function givenRecords() {
 
 async function givenFolded(consumer: Consumer) {
   const { topic, connection } = await createTestTopic(inject('kafkaBrokers'))
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   const records = givenRecords()
   await publishTestKeys(

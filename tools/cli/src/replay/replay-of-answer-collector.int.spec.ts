@@ -2,7 +2,7 @@ import { answerCollectorCalls, encodeRecord, type FormFact, USER_KEYS_TOPIC } fr
 import { answerGiven, formAnswered, formDelivered, formQueued, queueErased } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { createPublisher } from '@nextvisit/log'
-import { createTestTopic, testKeyOf, testSealOf } from '@nextvisit/testing'
+import { createTestTopic, testKeyOf, testSealOf, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { askConsumer } from '../../test/ask-consumer.ts'
 import { givenReplay, onTopic, publishTestKeys } from '../../test/given-replay.ts'
@@ -17,7 +17,7 @@ async function givenCollector() {
   const { topic, connection } = await createTestTopic(inject('kafkaBrokers'))
   const collector = consumerNamed('answer-collector')
   const { db, replay, startLive } = await givenReplay(onTopic(collector, topic), { connection })
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   onTestFinished(() => publisher.stop(1_000))
   const send = async (record: Parameters<typeof publisher.publish>[0]): Promise<void> => {

@@ -3,7 +3,7 @@ import { encodeRecord, type EventTracked, meteringCalls, type Reservation } from
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import { createPublisher } from '@nextvisit/log'
-import { createTestTopic } from '@nextvisit/testing'
+import { createTestTopic, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
 import { askConsumer } from '../../test/ask-consumer.ts'
@@ -35,7 +35,7 @@ async function readLedger(db: Db) {
 describe('a replay of metering', () => {
   it('neither loses nor doubles a reservation that is made, folded or returned during the swap', async () => {
     const { db, topic, connection, onFailure, replay, asks } = await givenMetering()
-    const publisher = createPublisher(connection)
+    const publisher = createPublisher(connection, PATIENT_REQUESTS)
     await publisher.start()
     onTestFinished(() => publisher.stop(1_000))
     const held = new Set<string>()

@@ -4,7 +4,7 @@ import { encodeRecord } from '@nextvisit/contracts'
 import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { createPublisher } from '@nextvisit/log'
-import { createTestTopic, testSealOf } from '@nextvisit/testing'
+import { createTestTopic, testSealOf, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { describe, expect, inject, it } from 'vitest'
 import { givenReplay, onTopic, publishTestKeys } from '../../test/given-replay.ts'
 import { consumerNamed } from '../environment/consumer-database.ts'
@@ -51,7 +51,7 @@ async function givenReplayedProjector() {
   await startLive()
 
   const identify = async (plans: readonly string[]): Promise<void> => {
-    const publisher = createPublisher(connection)
+    const publisher = createPublisher(connection, PATIENT_REQUESTS)
     await publisher.start()
     for (const [index, plan] of plans.entries()) {
       const operations = { set: { plan, joined: JOINED } }

@@ -4,7 +4,7 @@ import { encodeRecord, type FormQueued } from '@nextvisit/contracts'
 import { formQueued, organizationConfig, queueErased } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { createPublisher } from '@nextvisit/log'
-import { createTestTopic } from '@nextvisit/testing'
+import { createTestTopic, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
 import { consumerNamed } from '../environment/consumer-database.ts'
@@ -18,7 +18,7 @@ async function givenDispatcher() {
   const catalog = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop', webhooks }] })])
   const described = onTopic(consumerNamed('webhook-dispatcher'), topic)
   const { db, replay, startLive } = await givenReplay(described, { connection, catalog })
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   onTestFinished(() => publisher.stop(1_000))
   const publish = async (fact: FormQueued | ReturnType<typeof queueErased>): Promise<string> => {

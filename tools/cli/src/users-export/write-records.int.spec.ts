@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createPublisher, type LogConnection } from '@nextvisit/log'
 import { publishCompressed } from '@nextvisit/log/test/publish-compressed.ts'
-import { createTestTopic } from '@nextvisit/testing'
+import { createTestTopic, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { expect, inject, it } from 'vitest'
 import { createPersonWriter } from './person-writer.ts'
 import { writeRecords } from './write-records.ts'
@@ -21,7 +21,7 @@ async function written(connection: LogConnection, topic: string, userName: strin
 }
 
 async function publish(connection: LogConnection, topic: string, keys: readonly string[], value = '{}'): Promise<void> {
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   for (const key of keys)
     await publisher.publish({ topic, partition: 0, key, value, headers: {} }, performance.now() + 20_000)

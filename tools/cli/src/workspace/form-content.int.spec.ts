@@ -9,7 +9,7 @@ import {
 } from '@nextvisit/catalog'
 import { encodeRecord, type FormContentApplied } from '@nextvisit/contracts'
 import { createPublisher, readLog, type LogConnection, type Logger, withLogAdmin } from '@nextvisit/log'
-import { until } from '@nextvisit/testing'
+import { until, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { applyWorkspace, type ApplyOptions } from './apply-workspace.ts'
 import { awaitViews } from './await-views.ts'
@@ -79,7 +79,7 @@ async function startView(withFormContents = true) {
 }
 
 async function publish(record: FormContentApplied | object, key: string): Promise<void> {
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   const encoded = encodeRecord(record as FormContentApplied, { source: 'cli', time: new Date().toISOString() })
   const published = await publisher.publish({ topic, partition: 0, key, ...encoded }, performance.now() + 5_000)
@@ -219,7 +219,7 @@ describe('the content of a form', () => {
       until: 'end',
     })
     topic = other
-    const publisher = createPublisher(connection)
+    const publisher = createPublisher(connection, PATIENT_REQUESTS)
     await publisher.start()
     for (const record of copied) await publisher.publish({ topic, partition: 0, ...record }, performance.now() + 5_000)
     await publisher.stop(1_000)

@@ -24,7 +24,7 @@ import {
 import { publishCompressed } from '@nextvisit/log/test/publish-compressed.ts'
 import { sealedWith } from '@nextvisit/sealing'
 import { givenKeyRing } from '@nextvisit/sealing/test/given-key-ring.ts'
-import { until } from '@nextvisit/testing'
+import { until, PATIENT_REQUESTS } from '@nextvisit/testing'
 import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { applyWorkspace, type ApplyOptions } from './apply-workspace.ts'
 import { awaitViews } from './await-views.ts'
@@ -109,7 +109,7 @@ async function startView(
 
 /** Publishes a record to the catalog, as a later version or a mistake may do. */
 async function publish(key: string, value: string): Promise<void> {
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, PATIENT_REQUESTS)
   await publisher.start()
   const record = { topic, partition: 0, key, value, headers: { 'schema-version': '1' } }
   const attempt = async () => (await publisher.publish(record, performance.now() + 5_000)).outcome
