@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeLeasedRoom, LEASED } from './leased-room.suite.ts'
+import { describeReplacedProcesses, REPLACED } from './replaced-processes.suite.ts'
 import { waitUntilChecked } from './wait-until-checked.ts'
 import { REQUESTS, FAMILIES, LIMIT } from './race-families.ts'
 import { FAULTS } from './race-faults.ts'
@@ -25,7 +26,7 @@ beforeAll(async () => {
     raceWorkspace(
       FAULTS.map(({ id }) => id),
       FAMILIES,
-      [LEASED],
+      [LEASED, ...REPLACED],
     ),
   )
   await waitUntilChecked(stack)
@@ -45,8 +46,9 @@ describe(`${REQUESTS} parallel requests at a limit with room for ${LIMIT}, over 
     expect(run.filter(({ calls }) => calls.length < REQUESTS)).toEqual([])
   })
 
-  // Here, because it uses the minute that reservations of the races last.
+  // Here, because they use the minute that reservations of the races last.
   describeLeasedRoom(() => stack)
+  describeReplacedProcesses(() => stack)
 
   it('releases all room that was reserved for unknown outcomes', {
     timeout: SETTLED_WITHIN_MS + 60_000,

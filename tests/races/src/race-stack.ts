@@ -1,10 +1,11 @@
 import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
 import { Redis } from 'ioredis'
 import { freePort } from '@nextvisit/local-stack'
+import { consumers } from '@nextvisit/services'
 import { eventually, isReady, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 
 /** The services that admission calls. */
-const ADMISSION_SERVICES = ['metering', 'trait-registry', 'user-projector'] as const
+export const ADMISSION_SERVICES = ['metering', 'trait-registry', 'user-projector'] as const
 
 /**
  * A stack with two gateways and two processes of each admission service. The second gateway reaches Kafka through a
@@ -12,6 +13,8 @@ const ADMISSION_SERVICES = ['metering', 'trait-registry', 'user-projector'] as c
  */
 export interface RaceStack extends ThrowAwayStack {
   readonly gatewayUrls: readonly [string, string]
+  /** Returns the internal URL of a consumer's process; undefined for another process. */
+  readonly urlOf: (process: string) => string | undefined
   /** URLs of the gateways' metrics. */
   readonly gatewayMetrics: readonly string[]
   readonly proxy: FaultProxy
@@ -30,7 +33,13 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
   const proxy = createFaultProxy({ host, port: Number(port) }, { rewritesMetadata: true })
   await proxy.start()
 
-  const seconds = await Promise.all(ADMISSION_SERVICES.map((service) => stack.startReplica(service)))
+  // On the same port as the first, so that one name stands for both.
+  const seconds = await Promise.all(
+    ADMISSION_SERVICES.map((service) => {
+      const { port: internalPort } = new URL(stack.internalUrlOf(service))
+      return stack.startReplica(service, { INTERNAL_HOST: '127.0.0.2', INTERNAL_PORT: internalPort })
+    }),
+  )
   const gatewayPort = String(await freePort())
   // The two gateways call a service's processes in opposite order.
   const addresses = ADMISSION_SERVICES.map((service, index) => [
@@ -63,6 +72,9 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
   return {
     ...stack,
     gatewayUrls: [stack.gatewayUrl, `http://127.0.0.1:${gatewayPort}`],
+    urlOf: (process) =>
+      seconds.find(({ name }) => name === process)?.internalUrl ??
+      (consumers.some(({ name }) => name === process) ? stack.internalUrlOf(process) : undefined),
     gatewayMetrics: [stack.internalUrlOf('gateway'), second.internalUrl].map((url) => `${url}/metrics`),
     proxy,
     redis,
