@@ -77,6 +77,8 @@ const REASONS = ['The parcel was late.', 'Shipping costs too much.', 'I missed a
 async function answerForm(offer: unknown, sequence: number, send: (body: object) => Promise<unknown>): Promise<void> {
   const { offerId, formId, revision } = (offer ?? {}) as Readonly<Record<string, unknown>>
   if (revision === undefined || sequence % 4 === 3) return
+  // Users read before they answer.
+  await sleep(2_000 + 500 * (sequence % 7))
   const score = [10, 9, 8, 9, 4, 10, 7, 2][sequence % 8] ?? 10
   const reason = score <= 6 ? { reason: REASONS[sequence % REASONS.length] } : {}
   const answers = { score, ...reason, contact: sequence % 3 > 0 }
@@ -127,6 +129,8 @@ async function publishUnreadable(stack: ThrowAwayStack): Promise<void> {
 async function take(page: Page, name: string): Promise<void> {
   // Charts and lists load with the next answer.
   await sleep(6_000)
+  for (const loading of await page.getByText(/^Loading /).all())
+    await loading.waitFor({ state: 'hidden', timeout: 60_000 })
   await page.screenshot({ path: path.join(FOLDER, `${name}.png`) })
   say(`docs/pictures/${name}.png`)
 }

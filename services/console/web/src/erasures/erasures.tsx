@@ -36,7 +36,7 @@ function OfProject({ project }: { readonly project: ChosenProject }) {
   const query = useQuery(pageQuery('listErasures', { ...project.path, after }))
   return (
     <>
-      <search className="filters">
+      <search className="card filters">
         <ProjectSelect
           {...project}
           onChoose={(name) => void navigate({ to: '/erasures', search: { project: name } })}

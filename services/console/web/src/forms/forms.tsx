@@ -40,7 +40,7 @@ function ProjectForms({ project }: { readonly project: ChosenProject }) {
   })
   return (
     <>
-      <search className="filters">
+      <search className="card filters">
         <ProjectSelect
           {...project}
           onChoose={(name) => void navigate({ to: '/forms', search: { project: name, environment } })}

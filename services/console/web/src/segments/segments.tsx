@@ -32,7 +32,7 @@ function ProjectSegments({ project }: { readonly project: ChosenProject }) {
   const query = useQuery(pageQuery('listSegments', { ...project.path, page }))
   return (
     <>
-      <search className="filters">
+      <search className="card filters">
         <ProjectSelect
           {...project}
           onChoose={(name) => void navigate({ to: '/segments', search: { project: name } })}

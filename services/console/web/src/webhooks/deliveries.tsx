@@ -95,7 +95,7 @@ function Filters({ path }: { readonly path: EndpointPath }) {
   const set = (filter: { readonly status?: typeof status; readonly user?: string | undefined }) =>
     void navigate({ to: '.', replace: true, search: (now) => ({ ...now, ...filter, after: undefined }) })
   return (
-    <search className="filters">
+    <search className="card filters">
       <label>
         Status
         <select

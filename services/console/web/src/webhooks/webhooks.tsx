@@ -34,7 +34,7 @@ function OfProject({ project }: { readonly project: ChosenProject }) {
   const query = useQuery(pageQuery('listEndpoints', project.path))
   return (
     <>
-      <search className="filters">
+      <search className="card filters">
         <ProjectSelect
           {...project}
           onChoose={(name) => void navigate({ to: '/webhooks', search: { project: name } })}
