@@ -36,9 +36,9 @@ const COMMANDS: Readonly<Record<string, readonly [string, () => Promise<CommandM
 
 /** Runs the command line `argv`. Resolves to the exit code. Specs pass their own `catalogTopic`. */
 export async function runProgram(argv: readonly string[], catalogTopic?: string): Promise<number> {
-  process.stdout.on('error', onOutputFailed)
-  // A closed standard error is ignored: the exit code reports the outcome.
-  process.stderr.on('error', () => {})
+  // Once each, although specs run many commands in a process: Node warns of more than ten listeners, on standard error.
+  process.stdout.off('error', onOutputFailed).on('error', onOutputFailed)
+  process.stderr.off('error', ignore).on('error', ignore)
   const program = new Command('nextvisit')
     .helpCommand('help [command]', 'Show help for a command.')
     .version(cli.version, '--version', 'show the version')
@@ -63,6 +63,9 @@ export async function runProgram(argv: readonly string[], catalogTopic?: string)
     return report(error, program.opts<{ verbose?: true }>().verbose === true)
   }
 }
+
+/** Ignores a closed standard error: the exit code reports the outcome. */
+function ignore(): void {}
 
 function onOutputFailed(error: NodeJS.ErrnoException): void {
   // A reader such as `head` has closed the pipe. The work continues, and the exit code reports the outcome.
