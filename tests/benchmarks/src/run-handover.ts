@@ -4,12 +4,15 @@
  */
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually, startThrowAwayStack } from '@nextvisit/testing/black-box'
 
 const ROUNDS = 10
 const KILLED_ROUNDS = 2
 const PARTITIONS = 12
 const WITHIN_MS = 60_000
+/** Longest pause between two heartbeats of a member. */
+const LONGEST_PAUSE_MS = 2_250
 const [consumer = 'metering'] = process.argv.slice(2)
 
 const stack = await startThrowAwayStack({ inMemory: true })
@@ -37,6 +40,8 @@ async function measure(signal: 'SIGTERM' | 'SIGKILL', rounds: number): Promise<r
   for (let round = 0; round < rounds; round += 1) {
     const { name } = await stack.startReplica(consumer)
     await untilFolding(PARTITIONS / 2, Date.now() - WITHIN_MS)
+    // The first process notices at its next heartbeat, and the last one was a moment ago.
+    await sleep(Math.random() * LONGEST_PAUSE_MS)
     const signalledAt = Date.now()
     const pid = stack.processes().get(name)?.pid
     if (pid === undefined) throw new Error(`${name} does not run`)
