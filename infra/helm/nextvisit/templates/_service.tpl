@@ -1,0 +1,198 @@
+{{- define "nextvisit.fullname" -}}
+{{- if contains "nextvisit" .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-nextvisit" (.Release.Name | trunc 30 | trimSuffix "-") }}{{ end }}
+{{- end }}
+
+{{- define "nextvisit.selector" -}}
+app.kubernetes.io/name: nextvisit
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "nextvisit.labels" -}}
+{{ include "nextvisit.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "nextvisit.image" -}}
+{{- with .Values.image }}{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}{{ end }}
+{{- end }}
+
+{{- define "nextvisit.serviceAccount" -}}
+{{ .Values.serviceAccount.existingName | default (include "nextvisit.fullname" .) }}
+{{- end }}
+
+{{/* The services that consume the log, and what each of them needs of the Secret besides INTERNAL_TOKEN. */}}
+{{- define "nextvisit.consumers" -}}
+user-projector: [USER_PROJECTOR_DATABASE_URL, NEXTVISIT_SECRET_KEY]
+trait-registry: [TRAIT_REGISTRY_DATABASE_URL]
+metering: [METERING_DATABASE_URL]
+form-trigger-evaluator: [FORM_TRIGGER_EVALUATOR_DATABASE_URL, NEXTVISIT_SECRET_KEY, REDIS_URL]
+answer-collector: [ANSWER_COLLECTOR_DATABASE_URL, NEXTVISIT_SECRET_KEY]
+webhook-dispatcher: [WEBHOOK_DISPATCHER_DATABASE_URL, NEXTVISIT_SECRET_KEY]
+user-eraser: [USER_ERASER_DATABASE_URL, NEXTVISIT_SECRET_KEY, REDIS_URL]
+{{- end }}
+
+{{/* All services of the release with the secret variables of each. */}}
+{{- define "nextvisit.services" -}}
+{{ include "nextvisit.consumers" . }}
+gateway: [NEXTVISIT_SECRET_KEY, REDIS_URL]
+{{- if .Values.console.enabled }}
+console: [NEXTVISIT_SECRET_KEY, CONSOLE_TOKEN{{ if .Values.console.allowReplays }}, DATABASE_URL{{ end }}]
+{{- end }}
+{{- end }}
+
+{{/* The settings of a service: the defaults, overwritten by its own. Arguments: root, name. */}}
+{{- define "nextvisit.settings" -}}
+{{ mergeOverwrite (deepCopy .root.Values.defaults) (deepCopy (index .root.Values.services .name | default dict)) | toYaml }}
+{{- end }}
+
+{{/* Variables of every process, commands included: a map of names to values. */}}
+{{- define "nextvisit.variables" -}}
+NEXTVISIT_MODE: {{ .Values.mode | quote }}
+LOG_LEVEL: {{ .Values.logLevel | quote }}
+KAFKA_BROKERS: {{ required "kafka.brokers: name at least one broker, such as kafka-0.kafka:9092" (join "," .Values.kafka.brokers) | quote }}
+KAFKA_TLS: {{ .Values.kafka.tls | quote }}
+KAFKA_PARTITIONS: {{ .Values.kafka.partitions | quote }}
+{{- with .Values.kafka.sasl }}
+{{- if .mechanism }}
+KAFKA_SASL_MECHANISM: {{ .mechanism | quote }}
+KAFKA_SASL_USERNAME: {{ required "kafka.sasl.username: required with kafka.sasl.mechanism" .username | quote }}
+{{- end }}
+{{- end }}
+{{- if or .Values.trustedCertificates.configMap .Values.trustedCertificates.secret }}
+NODE_EXTRA_CA_CERTS: {{ printf "/etc/nextvisit/certificates/%s" .Values.trustedCertificates.key | quote }}
+{{- end }}
+{{- range $name, $secrets := include "nextvisit.services" . | fromYaml }}
+{{- if ne $name "console" }}
+{{ if eq $name "gateway" }}GATEWAY_INTERNAL{{ else }}{{ $name | replace "-" "_" | upper }}{{ end }}_URLS: dns+http://{{ include "nextvisit.fullname" $ }}-{{ $name }}-processes.{{ $.Release.Namespace }}:9100
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The variables of a container, as a list. Arguments: root, variables (a map), secrets (names). */}}
+{{- define "nextvisit.env" -}}
+{{- $secrets := prepend .secrets "INTERNAL_TOKEN" }}
+{{- if .root.Values.kafka.sasl.mechanism }}{{ $secrets = append $secrets "KAFKA_SASL_PASSWORD" }}{{ end }}
+{{- include "nextvisit.secretEnv" (dict "root" .root "names" $secrets) }}
+{{- range $name, $value := mergeOverwrite (include "nextvisit.variables" .root | fromYaml) .variables }}
+- { name: {{ $name }}, value: {{ $value | quote }} }
+{{- end }}
+{{- end }}
+
+{{/* Variables from the Secret. Arguments: root, names. */}}
+{{- define "nextvisit.secretEnv" -}}
+{{- $secret := required "secrets.existingSecret: name the Secret with the keys that docs/guides/kubernetes.md lists" .root.Values.secrets.existingSecret }}
+{{- range $i, $name := .names }}
+{{- if $i }}
+{{ end -}}
+- { name: {{ $name }}, valueFrom: { secretKeyRef: { name: {{ $secret | quote }}, key: {{ $name }} } } }
+{{- end }}
+{{- end }}
+
+{{/* Security of a pod: the profile *restricted* of Kubernetes. 1000 is the user `node` of the image. */}}
+{{- define "nextvisit.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 1000
+runAsGroup: 1000
+fsGroup: 1000
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "nextvisit.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{/* What every pod has besides its containers. */}}
+{{- define "nextvisit.podSpec" -}}
+serviceAccountName: {{ include "nextvisit.serviceAccount" . }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext: {{- include "nextvisit.podSecurity" . | nindent 2 }}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets: {{- range . }}
+  - name: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "nextvisit.volumes" -}}
+- { name: tmp, emptyDir: { sizeLimit: 64Mi } }
+{{- with .Values.trustedCertificates }}
+{{- if .configMap }}
+- { name: certificates, configMap: { name: {{ .configMap | quote }} } }
+{{- else if .secret }}
+- { name: certificates, secret: { secretName: {{ .secret | quote }} } }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "nextvisit.mounts" -}}
+- { name: tmp, mountPath: /tmp }
+{{- if or .Values.trustedCertificates.configMap .Values.trustedCertificates.secret }}
+- { name: certificates, mountPath: /etc/nextvisit/certificates, readOnly: true }
+{{- end }}
+{{- end }}
+
+{{/* A Job that runs a command of nextvisit. Arguments: root, name, hook, weight, command, secrets, timeoutSeconds, variables,
+    volumes, mounts, envFromSecret. */}}
+{{- define "nextvisit.job" -}}
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ include "nextvisit.fullname" .root }}-{{ .name }}
+  labels: {{- include "nextvisit.labels" .root | nindent 4 }}
+    app.kubernetes.io/component: {{ .name }}
+  annotations:
+    helm.sh/hook: {{ .hook }}
+    helm.sh/hook-weight: {{ .weight | quote }}
+    # A failed Job stays, so that its log can be read.
+    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+spec:
+  backoffLimit: 3
+  activeDeadlineSeconds: {{ .timeoutSeconds }}
+  template:
+    metadata:
+      labels: {{- include "nextvisit.selector" .root | nindent 8 }}
+        app.kubernetes.io/component: {{ .name }}
+    spec:
+      # The release's own account does not exist before the first installation.
+      {{- if .root.Values.serviceAccount.existingName }}
+      serviceAccountName: {{ .root.Values.serviceAccount.existingName }}
+      {{- end }}
+      automountServiceAccountToken: false
+      enableServiceLinks: false
+      restartPolicy: Never
+      securityContext: {{- include "nextvisit.podSecurity" .root | nindent 8 }}
+      {{- with .root.Values.image.pullSecrets }}
+      imagePullSecrets: {{- range . }}
+        - name: {{ . | quote }}
+      {{- end }}
+      {{- end }}
+      containers:
+        - name: {{ .name }}
+          image: {{ include "nextvisit.image" .root }}
+          imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+          command: [node, tools/cli/src/main.ts]
+          args: {{ toJson .command }}
+          env:
+            {{- include "nextvisit.env" (dict "root" .root "variables" (.variables | default dict) "secrets" (.secrets | default list)) | nindent 12 }}
+          {{- with .envFromSecret }}
+          envFrom:
+            - secretRef: { name: {{ . | quote }} }
+          {{- end }}
+          resources: {{- toYaml .root.Values.defaults.resources | nindent 12 }}
+          securityContext: {{- include "nextvisit.containerSecurity" .root | nindent 12 }}
+          volumeMounts:
+            {{- include "nextvisit.mounts" .root | nindent 12 }}
+            {{- with .mounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+      volumes:
+        {{- include "nextvisit.volumes" .root | nindent 8 }}
+        {{- with .volumes }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+{{- end }}
