@@ -1,5 +1,6 @@
+{{/* At most 30 characters: with the longest suffix, `-form-trigger-evaluator-processes`, the name of a Service has 63. */}}
 {{- define "nextvisit.fullname" -}}
-{{- if contains "nextvisit" .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-nextvisit" (.Release.Name | trunc 30 | trimSuffix "-") }}{{ end }}
+{{- if contains "nextvisit" .Release.Name }}{{ .Release.Name | trunc 30 | trimSuffix "-" }}{{ else }}{{ printf "%s-nextvisit" (.Release.Name | trunc 20 | trimSuffix "-") }}{{ end }}
 {{- end }}
 
 {{- define "nextvisit.selector" -}}
@@ -22,7 +23,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{ .Values.serviceAccount.existingName | default (include "nextvisit.fullname" .) }}
 {{- end }}
 
-{{/* The services that consume the log, and what each of them needs of the Secret besides INTERNAL_TOKEN. */}}
+{{/* The services that consume the log, and the secret variables of each besides INTERNAL_TOKEN. */}}
 {{- define "nextvisit.consumers" -}}
 user-projector: [USER_PROJECTOR_DATABASE_URL, NEXTVISIT_SECRET_KEY]
 trait-registry: [TRAIT_REGISTRY_DATABASE_URL]
@@ -38,7 +39,7 @@ user-eraser: [USER_ERASER_DATABASE_URL, NEXTVISIT_SECRET_KEY, REDIS_URL]
 {{ include "nextvisit.consumers" . }}
 gateway: [NEXTVISIT_SECRET_KEY, REDIS_URL]
 {{- if .Values.console.enabled }}
-console: [NEXTVISIT_SECRET_KEY, CONSOLE_TOKEN{{ if .Values.console.allowReplays }}, DATABASE_URL{{ end }}]
+console: [NEXTVISIT_SECRET_KEY, CONSOLE_TOKEN]
 {{- end }}
 {{- end }}
 
@@ -47,13 +48,23 @@ console: [NEXTVISIT_SECRET_KEY, CONSOLE_TOKEN{{ if .Values.console.allowReplays 
 {{ mergeOverwrite (deepCopy .root.Values.defaults) (deepCopy (index .root.Values.services .name | default dict)) | toYaml }}
 {{- end }}
 
+{{/* A value as text. Helm reads numbers as floats, and would print a million as 1e+06. */}}
+{{- define "nextvisit.text" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
+{{- end }}
+
+{{/* Partitions of the topics: 24 of `12/24`. */}}
+{{- define "nextvisit.partitions" -}}
+{{- last (splitList "/" (include "nextvisit.text" .Values.kafka.partitions)) }}
+{{- end }}
+
 {{/* Variables of every process, commands included: a map of names to values. */}}
 {{- define "nextvisit.variables" -}}
 NEXTVISIT_MODE: {{ .Values.mode | quote }}
 LOG_LEVEL: {{ .Values.logLevel | quote }}
 KAFKA_BROKERS: {{ required "kafka.brokers: name at least one broker, such as kafka-0.kafka:9092" (join "," .Values.kafka.brokers) | quote }}
 KAFKA_TLS: {{ .Values.kafka.tls | quote }}
-KAFKA_PARTITIONS: {{ .Values.kafka.partitions | quote }}
+KAFKA_PARTITIONS: {{ include "nextvisit.text" .Values.kafka.partitions | quote }}
 {{- with .Values.kafka.sasl }}
 {{- if .mechanism }}
 KAFKA_SASL_MECHANISM: {{ .mechanism | quote }}
@@ -63,6 +74,10 @@ KAFKA_SASL_USERNAME: {{ required "kafka.sasl.username: required with kafka.sasl.
 {{- if or .Values.trustedCertificates.configMap .Values.trustedCertificates.secret }}
 NODE_EXTRA_CA_CERTS: {{ printf "/etc/nextvisit/certificates/%s" .Values.trustedCertificates.key | quote }}
 {{- end }}
+{{- end }}
+
+{{/* Variables with the addresses of the services. Each name resolves to all processes (docs/decisions/0021). */}}
+{{- define "nextvisit.addresses" -}}
 {{- range $name, $secrets := include "nextvisit.services" . | fromYaml }}
 {{- if ne $name "console" }}
 {{ if eq $name "gateway" }}GATEWAY_INTERNAL{{ else }}{{ $name | replace "-" "_" | upper }}{{ end }}_URLS: dns+http://{{ include "nextvisit.fullname" $ }}-{{ $name }}-processes.{{ $.Release.Namespace }}:9100
@@ -72,11 +87,14 @@ NODE_EXTRA_CA_CERTS: {{ printf "/etc/nextvisit/certificates/%s" .Values.trustedC
 
 {{/* The variables of a container, as a list. Arguments: root, variables (a map), secrets (names). */}}
 {{- define "nextvisit.env" -}}
-{{- $secrets := prepend .secrets "INTERNAL_TOKEN" }}
+{{- $secrets := .secrets }}
+{{- range $secrets }}
+{{- if hasKey $.variables . }}{{ fail (printf "env: %s is secret, so it belongs in the Secret %s" . $.root.Values.secrets.existingSecret) }}{{ end }}
+{{- end }}
 {{- if .root.Values.kafka.sasl.mechanism }}{{ $secrets = append $secrets "KAFKA_SASL_PASSWORD" }}{{ end }}
 {{- include "nextvisit.secretEnv" (dict "root" .root "names" $secrets) }}
 {{- range $name, $value := mergeOverwrite (include "nextvisit.variables" .root | fromYaml) .variables }}
-- { name: {{ $name }}, value: {{ $value | quote }} }
+- { name: {{ $name }}, value: {{ include "nextvisit.text" $value | quote }} }
 {{- end }}
 {{- end }}
 
@@ -136,8 +154,54 @@ imagePullSecrets: {{- range . }}
 {{- end }}
 {{- end }}
 
-{{/* A Job that runs a command of nextvisit. Arguments: root, name, hook, weight, command, secrets, timeoutSeconds, variables,
-    volumes, mounts, envFromSecret. */}}
+{{/* The pod of a command of nextvisit. Arguments: root, name, command, secrets, variables, volumes, mounts, envFromSecret. */}}
+{{- define "nextvisit.commandPod" -}}
+# The account of the release does not exist before the first installation.
+{{- if .root.Values.serviceAccount.existingName }}
+serviceAccountName: {{ .root.Values.serviceAccount.existingName }}
+{{- end }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+restartPolicy: Never
+securityContext: {{- include "nextvisit.podSecurity" .root | nindent 2 }}
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets: {{- range . }}
+  - name: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- with .root.Values.defaults.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.defaults.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+containers:
+  - name: {{ .name }}
+    image: {{ include "nextvisit.image" .root }}
+    imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+    command: [node, tools/cli/src/main.ts]
+    args: {{ toJson .command }}
+    env:
+      {{- include "nextvisit.env" (dict "root" .root "variables" (.variables | default dict) "secrets" (.secrets | default list)) | nindent 6 }}
+    {{- with .envFromSecret }}
+    envFrom:
+      - secretRef: { name: {{ . | quote }} }
+    {{- end }}
+    resources: {{- toYaml .root.Values.defaults.resources | nindent 6 }}
+    securityContext: {{- include "nextvisit.containerSecurity" .root | nindent 6 }}
+    volumeMounts:
+      {{- include "nextvisit.mounts" .root | nindent 6 }}
+      {{- with .mounts }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+volumes:
+  {{- include "nextvisit.volumes" .root | nindent 2 }}
+  {{- with .volumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{/* A Job that runs a command of nextvisit. Arguments: those of its pod; hook, weight, timeoutSeconds. */}}
 {{- define "nextvisit.job" -}}
 apiVersion: batch/v1
 kind: Job
@@ -152,47 +216,11 @@ metadata:
     helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 spec:
   backoffLimit: 3
-  activeDeadlineSeconds: {{ .timeoutSeconds }}
+  activeDeadlineSeconds: {{ int .timeoutSeconds }}
   template:
     metadata:
       labels: {{- include "nextvisit.selector" .root | nindent 8 }}
         app.kubernetes.io/component: {{ .name }}
     spec:
-      # The release's own account does not exist before the first installation.
-      {{- if .root.Values.serviceAccount.existingName }}
-      serviceAccountName: {{ .root.Values.serviceAccount.existingName }}
-      {{- end }}
-      automountServiceAccountToken: false
-      enableServiceLinks: false
-      restartPolicy: Never
-      securityContext: {{- include "nextvisit.podSecurity" .root | nindent 8 }}
-      {{- with .root.Values.image.pullSecrets }}
-      imagePullSecrets: {{- range . }}
-        - name: {{ . | quote }}
-      {{- end }}
-      {{- end }}
-      containers:
-        - name: {{ .name }}
-          image: {{ include "nextvisit.image" .root }}
-          imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-          command: [node, tools/cli/src/main.ts]
-          args: {{ toJson .command }}
-          env:
-            {{- include "nextvisit.env" (dict "root" .root "variables" (.variables | default dict) "secrets" (.secrets | default list)) | nindent 12 }}
-          {{- with .envFromSecret }}
-          envFrom:
-            - secretRef: { name: {{ . | quote }} }
-          {{- end }}
-          resources: {{- toYaml .root.Values.defaults.resources | nindent 12 }}
-          securityContext: {{- include "nextvisit.containerSecurity" .root | nindent 12 }}
-          volumeMounts:
-            {{- include "nextvisit.mounts" .root | nindent 12 }}
-            {{- with .mounts }}
-            {{- toYaml . | nindent 12 }}
-            {{- end }}
-      volumes:
-        {{- include "nextvisit.volumes" .root | nindent 8 }}
-        {{- with .volumes }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+      {{- include "nextvisit.commandPod" . | nindent 6 }}
 {{- end }}

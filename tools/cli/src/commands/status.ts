@@ -1,8 +1,10 @@
 import { Command } from 'commander'
 import { readEnvironment, requireLog } from '../environment/config.ts'
+import { CliError } from '../errors.ts'
 import { print, printTable, styled } from '../output/print.ts'
 import { problemLine } from '@nextvisit/catalog'
 import type { Alarm } from '../status/read-consumer.ts'
+import { partsAtFault } from '../status/parts-at-fault.ts'
 import { adviceOn, type SecretKeyStatus } from '../status/secret-keys.ts'
 import { readStatus, type Status } from '../status/read-status.ts'
 import { webhookLine } from '../status/webhook-health.ts'
@@ -13,10 +15,11 @@ export function createCommand(): Command {
       "Show each consumer's lag, dead letters, outbox, stopped partitions and schemas left from replays, the catalog's revisions, the running services, webhooks that need attention and the keys of NEXTVISIT_SECRET_KEY.",
     )
     .option('--json', 'for scripts')
+    .option('--check', 'exit with 1 if a part is unavailable, a consumer has stopped, or a catalog is not current')
     .addHelpText(
       'after',
       `
-Exits with 0 even if consumers lag or parts are unavailable. Reads KAFKA_BROKERS and each service's database
+Without --check, exits with 0 even if consumers lag or parts are unavailable. Reads KAFKA_BROKERS and each service's database
 address, such as METERING_DATABASE_URL, or DATABASE_URL for all. For webhooks, it reads WEBHOOK_DISPATCHER_URLS and INTERNAL_TOKEN.
 
 Example:
@@ -25,11 +28,17 @@ Example:
     .action(status)
 }
 
-async function status({ json }: { readonly json?: true }): Promise<void> {
+async function status({ json, check }: { readonly json?: true; readonly check?: true }): Promise<void> {
   const env = readEnvironment()
   requireLog(env)
   const current = await readStatus(env, new Date())
-  if (json) return print(JSON.stringify(current, null, 2))
+  if (json) print(JSON.stringify(current, null, 2))
+  else printStatus(current)
+  const atFault = check ? partsAtFault(current) : []
+  if (atFault.length > 0) throw new CliError(`Parts need attention: ${atFault.join(', ')}.`)
+}
+
+function printStatus(current: Status): void {
   printConsumers(current)
   printWebhooks(current)
   print()
