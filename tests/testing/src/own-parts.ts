@@ -6,6 +6,7 @@ import type { LogConnection } from '@nextvisit/log'
 import { throwAwayFolder } from './throw-away-folder.ts'
 
 export { freePort } from '@nextvisit/local-stack'
+export { throwAwayFolder } from './throw-away-folder.ts'
 
 /** A broker of one spec file, with the product's topics. */
 export interface OwnKafka {

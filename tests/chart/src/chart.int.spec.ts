@@ -1,0 +1,338 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { parseEnv } from 'node:util'
+import { addressesVariable } from '@nextvisit/contracts'
+import { readDashboards, readRules } from '@nextvisit/monitoring'
+import { consumers } from '@nextvisit/services'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { faultsOf } from './faults-of.ts'
+import { findHelm } from './find-helm.ts'
+import { CHART, CHECKOUT, helm, hookOf, type KubernetesObject, podOf, renderChart, renderText } from './render-chart.ts'
+import { EVERYTHING, MATRIX, MINIMAL } from './values.ts'
+
+const rendered = new Map<string, readonly KubernetesObject[]>()
+const objectsOf = (name: string) => rendered.get(name) ?? []
+const podsOf = (name: string) =>
+  objectsOf(name).flatMap((object) => {
+    const pod = podOf(object)
+    return pod ? [{ object, pod, container: pod.containers[0] }] : []
+  })
+const deploymentsOf = (name: string) => podsOf(name).filter(({ object }) => object.kind === 'Deployment')
+const scaledBy = (name: string) =>
+  objectsOf(name)
+    .filter(({ kind }) => kind === 'ScaledObject')
+    .map(
+      ({ spec }) =>
+        spec as { readonly scaleTargetRef: { readonly name: string }; readonly triggers: readonly object[] },
+    )
+const aDeployment = () => structuredClone(objectsOf('minimal').find(({ kind }) => kind === 'Deployment'))
+const graceOf = (name: string) =>
+  Object.fromEntries(
+    deploymentsOf(name).map(({ pod, container }) => [container.name, pod.terminationGracePeriodSeconds]),
+  )
+const NAMES = MATRIX.map(([name]) => name)
+
+// Downloads Helm the first time.
+beforeAll(async () => {
+  await findHelm()
+  for (const [name, values] of MATRIX) rendered.set(name, await renderChart(values))
+}, 300_000)
+
+describe('the chart', () => {
+  it('passes Helm’s strict linter', async () => {
+    expect(await helm(['lint', '--strict', CHART, '--values', '-'], JSON.stringify(EVERYTHING))).toContain(
+      '0 chart(s) failed',
+    )
+  })
+
+  it('runs every service', () => {
+    const names = deploymentsOf('minimal').map(({ container }) => container.args[0] ?? '')
+    const services = readdirSync(path.join(CHECKOUT, 'services')).filter(
+      (name) => /^[a-z-]+$/.test(name) && name !== 'node_modules',
+    )
+    expect(names.toSorted()).toEqual(services.map((name) => `services/${name}/src/main.ts`).toSorted())
+  })
+
+  it.each(NAMES)('renders objects that Kubernetes and the operators accept: %s', async (name) => {
+    expect(objectsOf(name).length).toBeGreaterThan(20)
+    const faults = await Promise.all(objectsOf(name).map(faultsOf))
+    expect(faults.flat()).toEqual([])
+  })
+
+  it.each(NAMES)('gives each object a name of its own, which Kubernetes accepts: %s', (name) => {
+    const ids = objectsOf(name).map(({ kind, metadata }) => `${kind}/${metadata.name}`)
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
+  })
+
+  it('has names of at most 63 characters for the longest name of a release', async () => {
+    const objects = await renderChart(EVERYTHING, 'a'.repeat(53))
+    expect(objects.filter(({ metadata }) => metadata.name.length > 63)).toEqual([])
+  })
+
+  it('renders the same bytes twice, and at an upgrade', async () => {
+    const first = await renderText(EVERYTHING)
+    expect(await renderText(EVERYTHING)).toBe(first)
+    expect(await renderText(EVERYTHING, 'nextvisit', ['--is-upgrade'])).toBe(first)
+  })
+
+  it.each(NAMES)('contains no Secret: %s', (name) => {
+    expect(objectsOf(name).filter(({ kind }) => kind === 'Secret')).toEqual([])
+  })
+
+  it('migrates and creates topics before each installation and upgrade, and applies the file after it', () => {
+    const hooks = podsOf('everything').flatMap(({ object, container }) => {
+      const hook = hookOf(object)
+      return hook === undefined ? [] : [[container.name, hook]]
+    })
+    expect(Object.fromEntries(hooks)).toEqual({
+      migrate: 'pre-install,pre-upgrade',
+      topics: 'pre-install,pre-upgrade',
+      apply: 'post-install,post-upgrade',
+      status: 'test',
+    })
+  })
+
+  it('keeps the selectors of Deployments between versions', () => {
+    for (const { object } of deploymentsOf('minimal')) {
+      const component = object.metadata.labels?.['app.kubernetes.io/component']
+      expect(object.spec).toMatchObject({
+        selector: {
+          matchLabels: {
+            'app.kubernetes.io/name': 'nextvisit',
+            'app.kubernetes.io/instance': 'nextvisit',
+            'app.kubernetes.io/component': component,
+          },
+        },
+      })
+      expect(
+        Object.keys((object.spec as { readonly selector: { readonly matchLabels: object } }).selector.matchLabels),
+      ).toHaveLength(3)
+    }
+  })
+})
+
+describe('each pod', () => {
+  it.each(NAMES)('is restricted: %s', (name) => {
+    for (const { pod, container } of podsOf(name)) {
+      expect(pod).toMatchObject({
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+      })
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      })
+    }
+  })
+
+  it('of a service has the memory settings of infra/service.env, and a limit above them', () => {
+    const settings = parseEnv(readFileSync(path.join(CHECKOUT, 'infra/service.env'), 'utf8'))
+    const [, semi = '', old = ''] =
+      /semi-space-size=(\d+) --max-old-space-size=(\d+)/.exec(settings['NODE_OPTIONS'] ?? '') ?? []
+    for (const { container } of deploymentsOf('minimal')) {
+      const env = new Map(container.env.map(({ name, value }) => [name, value]))
+      expect(Object.fromEntries(Object.keys(settings).map((name) => [name, env.get(name)]))).toEqual(settings)
+      const limit = Number(/^(\d+)Mi$/.exec(container.resources.limits?.memory ?? '')?.[1])
+      expect(limit).toBeGreaterThanOrEqual(3 * Number(semi) + Number(old) + 128)
+    }
+  })
+
+  it('sets only variables that the configuration page describes', () => {
+    const page = readFileSync(path.join(CHECKOUT, 'docs/reference/configuration.md'), 'utf8')
+    const memory = Object.keys(parseEnv(readFileSync(path.join(CHECKOUT, 'infra/service.env'), 'utf8')))
+    const names = podsOf('everything').flatMap(({ container }) => container.env.map(({ name }) => name))
+    expect([...new Set(names)].filter((name) => !page.includes(`\`${name}\``) && !memory.includes(name))).toEqual([])
+  })
+
+  it('sets each variable once', () => {
+    for (const { container } of podsOf('everything')) {
+      const names = container.env.map(({ name }) => name)
+      expect(names).toEqual([...new Set(names)])
+    }
+  })
+
+  it('of a service stops within its grace period', () => {
+    expect(graceOf('minimal')).toMatchObject({ gateway: 30, metering: 30 })
+    expect(graceOf('everything')).toMatchObject({ gateway: 35 })
+  })
+
+  it('writes numbers of values as digits', async () => {
+    const [deployment] = (
+      await renderChart({ ...MINIMAL, defaults: { env: { GATEWAY_MAX_BODY_BYTES_IN_FLIGHT: 134_217_728 } } })
+    ).filter(({ kind }) => kind === 'Deployment')
+    const env = deployment && podOf(deployment)?.containers[0].env
+    expect(env).toContainEqual({ name: 'GATEWAY_MAX_BODY_BYTES_IN_FLIGHT', value: '134217728' })
+  })
+})
+
+describe('scaling', () => {
+  it.each(['scaled by seconds', 'TLS without SASL, scaled by offsets'])(
+    'reaches every consumer, which has no replicas then: %s',
+    (name) => {
+      const targets = scaledBy(name).map(({ scaleTargetRef }) => scaleTargetRef.name)
+      expect(targets.toSorted()).toEqual(consumers.map((consumer) => `nextvisit-${consumer.name}`).toSorted())
+      const withReplicas = deploymentsOf(name).filter(({ object }) => 'replicas' in (object.spec as object))
+      expect(withReplicas.map(({ container }) => container.name)).toEqual(['console', 'gateway'])
+    },
+  )
+
+  it('uses as many processes as there are partitions', () => {
+    for (const spec of scaledBy('everything')) expect(spec).toMatchObject({ minReplicaCount: 1, maxReplicaCount: 24 })
+  })
+
+  it('has no fallback: KEDA refuses one for a value', () => {
+    for (const spec of scaledBy('scaled by seconds')) {
+      expect(spec).not.toHaveProperty('fallback')
+      expect(spec.triggers).toMatchObject([
+        { type: 'prometheus', metricType: 'Value', metadata: { ignoreNullValues: 'false' } },
+      ])
+    }
+  })
+
+  it('authenticates at Kafka as the consumers do', () => {
+    const secret = objectsOf('TLS with the authorities in a Secret, and SASL').find(
+      ({ kind }) => kind === 'TriggerAuthentication',
+    )
+    expect(secret?.spec).toEqual({
+      secretTargetRef: [
+        { parameter: 'password', name: 'nextvisit', key: 'KAFKA_SASL_PASSWORD' },
+        { parameter: 'ca', name: 'authorities', key: 'ca.crt' },
+      ],
+    })
+    expect(
+      objectsOf('TLS without SASL, scaled by offsets').filter(({ kind }) => kind === 'TriggerAuthentication'),
+    ).toEqual([])
+  })
+})
+
+describe('monitoring', () => {
+  it('has every alert, with the address of the console', () => {
+    const rule = objectsOf('everything').find(({ kind }) => kind === 'PrometheusRule')
+    const { groups } = (rule?.spec ?? {}) as {
+      readonly groups: readonly { readonly rules: readonly { readonly alert?: string }[] }[]
+    }
+    const alerts = groups.flatMap(({ rules }) => rules).filter(({ alert }) => alert !== undefined)
+    expect(alerts).toEqual(
+      readRules().alerts.map(
+        (alert) =>
+          JSON.parse(
+            JSON.stringify(alert).replaceAll('https://console.example.com', EVERYTHING.console.publicUrl),
+          ) as unknown,
+      ),
+    )
+  })
+
+  it('has every dashboard', () => {
+    const inChart = objectsOf('everything').flatMap(({ kind, data = {} }) =>
+      kind === 'ConfigMap' ? Object.entries(data).filter(([name]) => name.endsWith('.json')) : [],
+    )
+    expect(inChart.map(([name]) => name).toSorted()).toEqual(
+      readDashboards()
+        .map(({ name }) => `${name}.json`)
+        .toSorted(),
+    )
+    for (const [, text] of inChart) expect(() => JSON.parse(text) as unknown).not.toThrow()
+  })
+})
+
+describe('addresses', () => {
+  it('are names of Services that select the processes, ready or not', () => {
+    const services = objectsOf('minimal').filter(({ kind }) => kind === 'Service')
+    const { env = [] } = podsOf('minimal').find(({ container }) => container.name === 'console')?.container ?? {}
+    for (const service of ['gateway', ...consumers.map(({ name }) => name)] as const) {
+      const name = `nextvisit-${service}-processes`
+      const variable = addressesVariable(service as Parameters<typeof addressesVariable>[0])
+      expect(env).toContainEqual({ name: variable, value: `dns+http://${name}.feedback:9100` })
+      expect(services.find(({ metadata }) => metadata.name === name)?.spec).toMatchObject({
+        clusterIP: 'None',
+        publishNotReadyAddresses: true,
+        selector: { 'app.kubernetes.io/component': service },
+      })
+    }
+  })
+})
+
+describe('values', () => {
+  it.each<[string, object, string]>([
+    ['without brokers', {}, 'kafka.brokers'],
+    ['misspelt', { ...MINIMAL, kafka: { ...MINIMAL.kafka, partition: 12 } }, "'partition'"],
+    ['of an unknown service', { ...MINIMAL, services: { gatway: {} } }, "'gatway'"],
+    ['misspelt for a service', { ...MINIMAL, services: { metering: { replica: 3 } } }, "'replica'"],
+    ['of a wrong type', { ...MINIMAL, services: { metering: { replicas: 'three' } } }, '/services/metering/replicas'],
+    ['of an unknown mechanism', { kafka: { ...MINIMAL.kafka, sasl: { mechanism: 'md5' } } }, '/kafka/sasl/mechanism'],
+    ['with a broker without a port', { kafka: { brokers: ['kafka'] } }, '/kafka/brokers/0'],
+    [
+      'with more processes than partitions',
+      { ...MINIMAL, keda: { enabled: true, maxReplicas: 13 } },
+      'keda.maxReplicas',
+    ],
+    [
+      'with a secret among the variables',
+      { ...MINIMAL, defaults: { env: { INTERNAL_TOKEN: 'x' } } },
+      'INTERNAL_TOKEN is secret',
+    ],
+    ['without the Secret', { ...MINIMAL, secrets: { existingSecret: '' } }, 'secrets.existingSecret'],
+    ['with an Ingress without a host', { ...MINIMAL, ingress: { enabled: true } }, 'ingress.gatewayHost'],
+  ])('%s are refused by name', async (_what, values, name) => {
+    await expect(renderText(values)).rejects.toThrow(name)
+  })
+
+  it('are all described by the schema', () => {
+    const values = parse(readFileSync(path.join(CHART, 'values.yaml'), 'utf8')) as object
+    const schema = JSON.parse(readFileSync(path.join(CHART, 'values.schema.json'), 'utf8')) as {
+      readonly properties: object
+    }
+    expect(
+      Object.keys(schema.properties)
+        .filter((name) => name !== 'global')
+        .toSorted(),
+    ).toEqual(Object.keys(values).toSorted())
+  })
+})
+
+describe('the guide', () => {
+  const guide = readFileSync(path.join(CHECKOUT, 'docs/guides/kubernetes.md'), 'utf8')
+  const listed = Array.from(guide.matchAll(/^\| `([A-Z_]+)` \|/gm), ([, key = '']) => key)
+
+  it('lists the keys of the Secret that the chart reads', () => {
+    const keys = NAMES.flatMap(podsOf).flatMap(({ container }) =>
+      container.env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef.key ?? []),
+    )
+    expect(listed.toSorted()).toEqual([...new Set(keys)].toSorted())
+  })
+
+  it('creates a Secret with these keys, and with the roles of the consumers', () => {
+    const created = Array.from(guide.matchAll(/--from-literal=([A-Z_]+)=.*\\?$/gm), ([, key = '']) => key)
+    expect(listed.filter((key) => !created.includes(key))).toEqual(['CONSOLE_VIEWER_TOKEN'])
+    for (const { role, databaseVariable } of consumers) {
+      expect(guide).toContain(`--from-literal=${databaseVariable}="postgresql://${role}:`)
+    }
+  })
+
+  it('shows values that the chart takes', async () => {
+    const blocks = Array.from(guide.matchAll(/^ *```yaml\n([^]*?)```/gm), ([, block = '']) => parse(block) as object)
+    expect(blocks.length).toBeGreaterThanOrEqual(3)
+    for (const block of blocks)
+      await expect(renderText({ ...MINIMAL, ...block })).resolves.toContain('kind: Deployment')
+  })
+})
+
+describe('faultsOf', () => {
+  it.each<[string, (container: Record<string, unknown>) => void, string]>([
+    [
+      'an unknown member',
+      (container) => Object.assign(container, { readinessProb: {} }),
+      '.containers[].readinessProb',
+    ],
+    ['a wrong type', (container) => Object.assign(container, { image: 7 }), 'image'],
+    ['a missing member', (container) => delete container['name'], 'name'],
+  ])('names %s', async (_what, change, fault) => {
+    const object = aDeployment()
+    if (!object) throw new RangeError('no Deployment')
+    change(podOf(object)?.containers[0] as unknown as Record<string, unknown>)
+    expect((await faultsOf(object)).join('\n')).toContain(fault)
+  })
+})
