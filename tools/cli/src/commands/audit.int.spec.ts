@@ -99,6 +99,9 @@ async function givenProduct(services = EVERY_SERVICE, configs: readonly Organiza
         }
       }),
     )
+    // An audit, which reports the lag, costs much more than this.
+    const areCaughtUp = () => running.every(({ runner }) => isCaughtUp(runner.progress()))
+    await expect.poll(areCaughtUp, { timeout: 60_000 }).toBe(true)
     await expect.poll(lags, { timeout: 60_000, interval: 500 }).toEqual(models.map(() => 0))
     await until?.()
     for (const { runner, onFailure, userKeys } of running) {
@@ -110,6 +113,10 @@ async function givenProduct(services = EVERY_SERVICE, configs: readonly Organiza
 
   const kinds = async () => (await report()).findings.map(({ kind }) => kind)
   return { ...log, fold, report, kinds, dbOf }
+}
+
+function isCaughtUp(partitions: readonly { readonly lagRecords: bigint }[]): boolean {
+  return partitions.length > 0 && partitions.every(({ lagRecords }) => lagRecords === 0n)
 }
 
 it('the audit finds no difference before, during and after an erasure, but a profile that returns', {
