@@ -1,4 +1,7 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import net from 'node:net'
+import path from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { HOOKS_TEST } from '../../test/hooks-test-certificate.ts'
 import { startReceiver } from '../../test/start-receiver.ts'
@@ -7,6 +10,7 @@ import { LOOPBACK, type Network } from './networks.ts'
 import { createEndpointAgent, sendRequest } from './send-request.ts'
 
 const PUBLIC = '203.0.114.7'
+const BUSY_LISTENER = path.resolve(import.meta.dirname, '../../test/busy-listener.ts')
 
 interface GivenConnector extends Partial<Omit<ConnectorParts, 'resolve' | 'connect'>> {
   /** Answers of the resolver, the last one again and again. Default: none. */
@@ -104,6 +108,21 @@ describe('the connection to an endpoint', () => {
       expect(socket.remoteAddress).toBe('127.0.0.1')
     },
   )
+
+  it('waits for an address that answers late, although there is another one', async () => {
+    const child = fork(BUSY_LISTENER, { execArgv: [] })
+    onTestFinished(() => void child.kill())
+    const [port] = (await once(child, 'message')) as [number]
+    child.send('begin')
+    await once(child, 'message')
+    const others = [1, 2].map(() => net.connect(port, '127.0.0.1').on('error', () => {}))
+    await Promise.all(others.map((other) => once(other, 'connect')))
+    const addresses = ['127.0.0.1', '127.0.0.2']
+    const { connectTo } = createConnector({ networks: LOOPBACK, isHttpAllowed: true, resolve: async () => addresses })
+    const socket = await connectTo({ protocol: 'http:', hostname: 'far.test', port })
+    onTestFinished(() => void socket.destroy())
+    expect(socket.remoteAddress).toBe('127.0.0.1')
+  })
 
   it('goes to the address that was checked, however the resolver answers later', async () => {
     const { send, asked, connectedTo } = givenConnector({ answers: [[PUBLIC], ['127.0.0.1']] })

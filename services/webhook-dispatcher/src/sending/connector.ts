@@ -6,6 +6,9 @@ import { createNameResolver, type ResolveName } from './resolve-name.ts'
 /** Includes the resolution of the name and the TLS handshake, ms. An attempt ends before. */
 const CONNECT_WITHIN_MS = 15_000
 
+/** An address that has not answered is given up for the next one, ms. A far host may take a second; Node's default is a quarter of one. */
+const NEXT_ADDRESS_AFTER_MS = 3_000
+
 /** No address of the endpoint is allowed. Nothing was sent. */
 export class AddressBlockedError extends Error {
   override readonly name = 'AddressBlockedError'
@@ -94,6 +97,7 @@ function connectToFirst(addresses: readonly string[], port: number): net.Socket 
     host: 'checked-addresses',
     port,
     autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
     lookup: (_host, _options, done) => done(null, found),
   })
 }
