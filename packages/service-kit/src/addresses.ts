@@ -103,7 +103,7 @@ function createName(entry: string, lookUp: LookUp, everyMs: number, onChange: ()
     endedAt = performance.now()
     if (isStopped) return
     timer = setTimeout(() => void start(), everyMs).unref()
-    if (found.length === 0 || found.toSorted().join() === urls.toSorted().join()) return
+    if (found.length === 0 || hasSame(found, urls)) return
     // In an order of its own, so that not all callers ask the same process.
     urls = shuffled(found)
     onChange()
@@ -128,6 +128,10 @@ function createName(entry: string, lookUp: LookUp, everyMs: number, onChange: ()
       clearTimeout(timer)
     },
   }
+}
+
+function hasSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((one) => others.includes(one))
 }
 
 function shuffled(items: readonly string[]): readonly string[] {

@@ -90,7 +90,7 @@ export function describeReplacedProcesses(stackOf: () => RaceStack): void {
       await eventually(isLimitReached, Boolean, 60_000)
       over.abort()
       await load
-      balancer.stop()
+      await balancer.stop()
       for (const { name } of gateways) await stack.stopReplica(name)
 
       expect(calls.filter(isWrong)).toEqual([])

@@ -76,7 +76,7 @@ describe('the alert rules', () => {
   it('know every consumer', () => {
     const down = records.find(({ record }) => record === 'nextvisit:service_down')?.expr ?? ''
     const named = Array.from(down.matchAll(/service="([\w-]+)"/g), ([, service]) => service)
-    expect(['gateway', ...named].toSorted()).toEqual(Object.keys(CALLS).toSorted())
+    expect(new Set(['gateway', ...named])).toEqual(new Set(Object.keys(CALLS)))
   })
 
   it('have a test that fires each, and one without a fault', () => {
