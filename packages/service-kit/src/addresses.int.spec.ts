@@ -96,6 +96,20 @@ describe('calls to a name', () => {
     await expect.poll(() => whoAmI({}), SOON).toMatchObject({ answer: { host: '127.0.0.2' } })
   })
 
+  it('wait for the first address as long as they have time', async () => {
+    const { port } = await givenService()
+    const slowly = createAddresses([`dns+http://metering:${port}`], { lookUp: () => sleep(600, ['127.0.0.1']) })
+    onTestFinished(slowly.stop)
+    const { whoAmI } = createCallClient(
+      calls,
+      createInternalClient({ addresses: slowly, token: TOKEN, timeoutMs: 20_000 }),
+    )
+    expect(await whoAmI({}, { deadlineAt: performance.now() + 50 }), 'too late').toMatchObject({
+      outcome: 'unavailable',
+    })
+    expect(await whoAmI({})).toEqual({ outcome: 'answered', answer: { host: '127.0.0.1' } })
+  })
+
   it('are unavailable while the name has no address, as with a dead process', async () => {
     const { whoAmI } = await givenService()
     const asked = await whoAmI({})

@@ -20,6 +20,8 @@ export interface Addresses {
   readonly current: () => readonly string[]
   /** Looks the names up now, unless that happened a moment ago. Resolves after `withinMs` at the latest; never rejects. */
   readonly lookUp: (withinMs: number) => Promise<void>
+  /** Resolves as soon as an address is known; at the latest after `withinMs`, at the signal, or when no look-up has found one. */
+  readonly untilKnown: (withinMs: number, signal?: AbortSignal) => Promise<void>
   /**
    * Returns the base URL of each process, for callers who ask every one. Waits for the first look-ups. If no address is known,
    * it returns the entries: they stand for processes that do not answer.
@@ -63,7 +65,19 @@ export function createAddresses(
   const lookUpNow: Addresses['lookUp'] = async (withinMs) => {
     if (names.size === 0) return
     const looked = Promise.all(Array.from(names.values(), (name) => name.refresh()))
-    await Promise.race([looked, sleep(withinMs, undefined, { ref: false })])
+    await endOf(looked, withinMs)
+  }
+  const untilKnown: Addresses['untilKnown'] = async (withinMs, signal) => {
+    if (current.length > 0) return
+    const looked = Array.from(names.values(), async (name) => {
+      await name.refresh()
+      if (current.length === 0) throw new Error('Others may find an address.')
+    })
+    await endOf(
+      Promise.any(looked).catch(() => undefined),
+      withinMs,
+      signal,
+    )
   }
   return {
     entries,
@@ -72,8 +86,10 @@ export function createAddresses(
       return current
     },
     lookUp: lookUpNow,
+    untilKnown,
     each: async () => {
-      if (current.length === 0) await lookUpNow(FIRST_LOOK_UP_WITHIN_MS)
+      const isNew = Array.from(names.values()).some((name) => !name.isLookedUp())
+      if (isNew || current.length === 0) await lookUpNow(FIRST_LOOK_UP_WITHIN_MS)
       for (const name of names.values()) name.begin()
       return current.length === 0 ? entries : current
     },
@@ -81,6 +97,12 @@ export function createAddresses(
       for (const name of names.values()) name.stop()
     },
   }
+}
+
+/** Resolves when the look-ups have ended; at the latest after `withinMs`, or at the signal. */
+async function endOf(lookedUp: Promise<unknown>, withinMs: number, signal?: AbortSignal): Promise<void> {
+  const options = { ref: false, ...(signal && { signal }) }
+  await Promise.race([lookedUp, sleep(withinMs, undefined, options).catch(() => undefined)])
 }
 
 /** Follows the addresses of one name. A failed look-up keeps the last ones: the name server may be down, or all processes. */
@@ -93,6 +115,7 @@ function createName(entry: string, lookUp: LookUp, everyMs: number, onChange: ()
   let endedAt = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
+  const isLookedUp = (): boolean => endedAt !== Number.NEGATIVE_INFINITY
 
   async function run(): Promise<void> {
     const found = await lookUp(hostname).then(
@@ -117,11 +140,13 @@ function createName(entry: string, lookUp: LookUp, everyMs: number, onChange: ()
 
   return {
     urls: () => urls,
+    /** Returns true after the first look-up, also if it has failed. */
+    isLookedUp,
     /** Shares a look-up in flight. */
     refresh: () => (!inFlight && performance.now() - endedAt < PAUSE_MS ? Promise.resolve() : start()),
     /** Starts the look-ups if they have not started. */
     begin: () => {
-      if (endedAt === Number.NEGATIVE_INFINITY && !inFlight) void start()
+      if (!isLookedUp() && !inFlight) void start()
     },
     stop: () => {
       isStopped = true

@@ -87,6 +87,34 @@ describe('the addresses of a service', () => {
     await expect.poll(() => addresses.lookUp(1_000).then(addresses.current), SOON).toEqual(['http://10.0.0.2:9100'])
   })
 
+  it('are those of every name for callers who ask each process', async () => {
+    const { addresses } = givenAddresses(['http://listed:1', NAME], ['10.0.0.1'])
+    expect(await addresses.each()).toEqual(['http://listed:1', 'http://10.0.0.1:9100'])
+  })
+
+  it('are known once one of the names has some', async () => {
+    const answers: Record<string, Promise<readonly string[]>> = {
+      one: Promise.reject(new Error('getaddrinfo ENOTFOUND')),
+      two: Promise.resolve(['10.0.0.2']),
+      three: never(),
+    }
+    const names = Object.keys(answers).map((name) => `dns+http://${name}`)
+    const addresses = createAddresses(names, { lookUp: (hostname) => answers[hostname] ?? never() })
+    onTestFinished(addresses.stop)
+    await addresses.untilKnown(60_000)
+    expect(addresses.current()).toEqual(['http://10.0.0.2'])
+  })
+
+  it('are awaited no longer than their caller waits', async () => {
+    const { addresses } = givenAddresses([NAME], undefined)
+    await addresses.untilKnown(60_000)
+    const hanging = createAddresses([NAME], { lookUp: never })
+    onTestFinished(hanging.stop)
+    await hanging.untilKnown(1)
+    await hanging.untilKnown(60_000, AbortSignal.timeout(1))
+    expect([addresses.current(), hanging.current()]).toEqual([[], []])
+  })
+
   it('name the entry as a process that does not answer while none is known', async () => {
     const { addresses } = givenAddresses([NAME])
     expect(await addresses.each()).toEqual([NAME])

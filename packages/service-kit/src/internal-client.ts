@@ -19,7 +19,7 @@ interface InternalClientOptions {
  * so it closes none under a call. And no connection to a vanished address stays open.
  */
 export const KEEP_IDLE_MS = 500
-/** A call that finds no process waits so long for other addresses. */
+/** A call that reaches no known process waits so long for other addresses. */
 const LOOK_UP_WITHIN_MS = 250
 
 /** Fits the largest read model. No service can fill the memory of its callers. */
@@ -74,6 +74,7 @@ export function createInternalClient({ addresses, token, timeoutMs }: InternalCl
     const tried = new Set<string>()
     let cause = new InternalCallError('No address of the service is known.')
     let hasLookedUp = false
+    await addresses.untilKnown(deadline - performance.now(), signal)
     for (;;) {
       const leftMs = Math.floor(deadline - performance.now())
       if (leftMs <= 0 || signal?.aborted) return unavailable('The budget is used up.', cause)
