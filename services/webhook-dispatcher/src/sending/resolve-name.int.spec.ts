@@ -86,11 +86,12 @@ describe('the addresses of a name', () => {
     for (let nth = 0; nth < 4; nth += 1) void resolve(`${nth}.inner.test`)
     await expect.poll(() => asked.filter((name) => name.endsWith('silent.test')).length).toBe(40)
     // The system blocks a thread with each question.
-    await expect.poll(() => system.asked.length).toBe(2)
+    await expect.poll(() => system.asked.length).toBe(1)
     expect(await resolve('known.test')).toContain('192.0.2.1')
     const [first = ''] = system.asked
+    expect(system.asked).toEqual([first])
     system.answer(first)
-    await expect.poll(() => system.asked.length).toBe(3)
+    await expect.poll(() => system.asked.length).toBe(2)
   })
 
   it('are asked of a system that has failed slowly again after 30 s', async () => {

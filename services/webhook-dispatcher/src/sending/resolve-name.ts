@@ -3,8 +3,6 @@ import dns from 'node:dns/promises'
 /** Of the first question to a server of names, ms. The second one waits twice as long. */
 const ASK_WITHIN_MS = 2_000
 const TRIES = 2
-/** Each question to the system blocks one of the few threads of the process. */
-const MAX_LOOKUPS = 2
 /** A question to the system that fails later than this is slow, ms. */
 const SLOW_LOOKUP_MS = 1_000
 /** A name about which the system has failed slowly is not asked for again before, ms. */
@@ -35,7 +33,7 @@ interface ResolverParts {
 export function createNameResolver({ servers, lookUp = lookUpInSystem }: ResolverParts = {}): ResolveName {
   const resolver = new dns.Resolver({ timeout: ASK_WITHIN_MS, tries: TRIES })
   if (servers) resolver.setServers(servers)
-  const lookUpInTurn = inTurn(MAX_LOOKUPS, notSlowAgain(lookUp))
+  const lookUpInTurn = inTurn(notSlowAgain(lookUp))
 
   return async (hostname) => {
     if (IS_THIS_MACHINE.test(hostname)) return lookUpInTurn(hostname)
@@ -52,20 +50,16 @@ async function lookUpInSystem(hostname: string): Promise<readonly string[]> {
   return (await dns.lookup(hostname, { all: true })).map(({ address }) => address)
 }
 
-/** Lets this number of questions run at a time. The others wait in order. */
-function inTurn(max: number, ask: ResolveName): ResolveName {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async (hostname) => {
-    if (running < max) running += 1
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      return await ask(hostname)
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else running -= 1
-    }
+/**
+ * Lets one question run at a time. The others wait in order. Each question to the system blocks one of the four threads of the process,
+ * and look-ups of services block two at most.
+ */
+function inTurn(ask: ResolveName): ResolveName {
+  let last: Promise<unknown> = Promise.resolve()
+  return (hostname) => {
+    const answer = last.then(() => ask(hostname))
+    last = answer.catch(() => undefined)
+    return answer
   }
 }
 
