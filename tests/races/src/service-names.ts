@@ -1,13 +1,10 @@
-import { rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { addressesVariable } from '@nextvisit/contracts'
 import { consumers } from '@nextvisit/services'
+import { createNameFile } from '@nextvisit/testing'
 import type { ThrowAwayStack } from '@nextvisit/testing/black-box'
 
-const LOOKED_UP = pathToFileURL(path.join(import.meta.dirname, 'looked-up-names.ts'))
-
-/** Names of services, such as `metering.races`, with loopback addresses. All processes of a service have the same port. */
+/** Names of services, such as `metering.spec`, with loopback addresses. All processes of a service have the same port. */
 export interface ServiceNames {
   /** The environment of a process that calls services by their names. */
   readonly environment: NodeJS.ProcessEnv
@@ -17,23 +14,16 @@ export interface ServiceNames {
 
 /** Gives each consumer a name with the address of its first process. */
 export async function createServiceNames({ dataDirectory, internalUrlOf }: ThrowAwayStack): Promise<ServiceNames> {
-  const file = path.join(dataDirectory, 'names.json')
+  const file = createNameFile(path.join(dataDirectory, 'names.json'))
   const known = new Map(consumers.map(({ name }) => [nameOf(name), ['127.0.0.1'] as readonly string[]]))
-  const write = async (): Promise<void> => {
-    await writeFile(`${file}.new`, JSON.stringify(Object.fromEntries(known)))
-    await rename(`${file}.new`, file)
-  }
+  const write = () => file.write(Object.fromEntries(known))
   await write()
   const urls = consumers.map(({ name }) => [
     addressesVariable(name),
     `dns+http://${nameOf(name)}:${new URL(internalUrlOf(name)).port}`,
   ])
   return {
-    environment: {
-      ...Object.fromEntries(urls),
-      ADDRESS_LOOKUP_MS: '200',
-      NODE_OPTIONS: `--import=${LOOKED_UP.href}?file=${encodeURIComponent(file)}`,
-    },
+    environment: { ...Object.fromEntries(urls), ...file.environment },
     set: async (service, addresses) => {
       known.set(nameOf(service), addresses)
       await write()
@@ -42,5 +32,5 @@ export async function createServiceNames({ dataDirectory, internalUrlOf }: Throw
 }
 
 function nameOf(service: string): string {
-  return `${service}.races`
+  return `${service}.spec`
 }

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -19,6 +21,7 @@ import { parseWebhookSecret, userIdOf } from '@nextvisit/domain'
 import { type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { type Handlers, NOT_FOUND, serveCalls } from '@nextvisit/service-kit'
 import { givenInternalServer } from '@nextvisit/service-kit/test/given-internal-server.ts'
+import { createNameFile, type NameFile } from '@nextvisit/testing'
 import { Webhook } from 'standardwebhooks'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { runNextvisit } from '../../test/run-nextvisit.ts'
@@ -75,7 +78,7 @@ const replay: WebhookReplay = {
 type DispatcherHandlers = Handlers<typeof webhookDispatcherCalls>
 
 /** Starts a server that answers like the dispatcher, and returns a function that runs a command beside it. */
-async function givenDispatcher(special: Partial<DispatcherHandlers> = {}) {
+async function givenDispatcher(special: Partial<DispatcherHandlers> = {}, own: { host?: string; port?: number } = {}) {
   const asked: [call: string, question: unknown][] = []
   const notFound = Object.fromEntries(
     Object.keys(webhookDispatcherCalls).map((name) => [name, async () => NOT_FOUND]),
@@ -89,7 +92,8 @@ async function givenDispatcher(special: Partial<DispatcherHandlers> = {}) {
       },
     ]),
   ) as unknown as DispatcherHandlers
-  const { url } = await givenInternalServer({ token: TOKEN, routes: serveCalls(webhookDispatcherCalls, handlers) })
+  const routes = serveCalls(webhookDispatcherCalls, handlers)
+  const { url, port } = await givenInternalServer({ token: TOKEN, routes, ...own })
   const env = {
     NEXTVISIT_DATA: '/nowhere',
     KAFKA_BROKERS: inject('kafkaBrokers'),
@@ -97,7 +101,7 @@ async function givenDispatcher(special: Partial<DispatcherHandlers> = {}) {
     INTERNAL_TOKEN: TOKEN,
   }
   const run = (...args: readonly string[]) => runNextvisit(['webhooks', ...args, '--project', 'shop'], env, topic)
-  return { asked, url, run }
+  return { asked, url, port, run }
 }
 
 /** Never answers. */
@@ -381,9 +385,14 @@ function heard(secret: string, type: string, at = new Date()) {
 }
 
 /** Starts `listen` on these dispatchers as a process, and gathers its output. */
-function startListening(urls: readonly string[], ...args: readonly string[]) {
+function startListening(urls: readonly string[], args: readonly string[] = [], names?: NameFile) {
   const child = spawn(process.execPath, [MAIN, 'webhooks', 'listen', '--project', 'acme/shop', ...args], {
-    env: { NEXTVISIT_DATA: '/nowhere', WEBHOOK_DISPATCHER_URLS: urls.join(), INTERNAL_TOKEN: TOKEN },
+    env: {
+      NEXTVISIT_DATA: '/nowhere',
+      WEBHOOK_DISPATCHER_URLS: urls.join(),
+      INTERNAL_TOKEN: TOKEN,
+      ...names?.environment,
+    },
   })
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()))
@@ -392,16 +401,15 @@ function startListening(urls: readonly string[], ...args: readonly string[]) {
 }
 
 /** A dispatcher that lets one listener hear this once, and nothing then. */
-function givenSpeaker(speak: (secret: string) => ReturnType<typeof heard>) {
+function givenSpeaker(speak: (secret: string) => ReturnType<typeof heard>, own?: { host: string; port: number }) {
   let isSaid = false
-  return givenDispatcher({
-    listen: async ({ secret }) => {
-      if (isSaid) await sleep(200)
-      const deliveries = isSaid ? [] : [speak(secret)]
-      isSaid = true
-      return { deliveries, missed: 0 }
-    },
-  })
+  const listen: DispatcherHandlers['listen'] = async ({ secret }) => {
+    if (isSaid) await sleep(200)
+    const deliveries = isSaid ? [] : [speak(secret)]
+    isSaid = true
+    return { deliveries, missed: 0 }
+  }
+  return givenDispatcher({ listen }, own)
 }
 
 describe('nextvisit webhooks listen', () => {
@@ -411,7 +419,7 @@ describe('nextvisit webhooks listen', () => {
       await givenSpeaker((secret) => heard(secret, 'form.answered')),
     ]
     const urls = [...speakers.map(({ url }) => url), 'http://127.0.0.1:1']
-    const { child, output } = startListening(urls, '--events', 'form.queued,form.answered')
+    const { child, output } = startListening(urls, ['--events', 'form.queued,form.answered'])
     try {
       await expect.poll(() => output.stdout.match(/signature valid/g)?.length, { timeout: 30_000 }).toBe(2)
       child.kill('SIGINT')
@@ -432,12 +440,40 @@ describe('nextvisit webhooks listen', () => {
     expect(asked[0]).toMatchObject({ organization: 'acme', project: 'shop', events: ['form.queued', 'form.answered'] })
   })
 
+  it('hears processes that appear, and ends with those that vanish', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+    const names = createNameFile(path.join(folder, 'names.json'))
+    const first = await givenSpeaker((secret) => heard(secret, 'form.queued'))
+    const { port } = first
+    await names.write({ 'dispatcher.spec': ['127.0.0.1'] })
+    const { child, output } = startListening([`dns+http://dispatcher.spec:${port}`], [], names)
+    try {
+      await expect.poll(() => output.stdout, { timeout: 30_000 }).toContain('form.queued')
+      const second = await givenSpeaker((secret) => heard(secret, 'form.answered'), { host: '127.0.0.2', port })
+      await names.write({ 'dispatcher.spec': ['127.0.0.1', '127.0.0.2'] })
+      await expect.poll(() => output.stdout, { timeout: 30_000 }).toContain('form.answered')
+      await names.write({ 'dispatcher.spec': ['127.0.0.2'] })
+      const heardSince = async () => {
+        const before = [first.asked.length, second.asked.length] as const
+        await expect.poll(() => second.asked.length, { timeout: 30_000 }).toBeGreaterThan(before[1] + 2)
+        return first.asked.length - before[0]
+      }
+      await expect.poll(heardSince, { timeout: 30_000 }).toBe(0)
+      child.kill('SIGINT')
+      expect(await once(child, 'exit')).toEqual([0, null])
+    } finally {
+      child.kill('SIGKILL')
+      await rm(folder, { recursive: true })
+    }
+    expect(output.stderr).not.toContain('does not answer')
+  })
+
   it('says that a signature is not valid, and exits with 1', async () => {
     const { url } = await givenSpeaker((secret) => ({
       ...heard(secret, 'form.queued'),
       body: '{"type":"x","data":{}}',
     }))
-    const { child, output } = startListening([url], '--json')
+    const { child, output } = startListening([url], ['--json'])
     try {
       await expect.poll(() => output.stdout, { timeout: 30_000 }).toContain('"isValid":false')
       child.kill('SIGTERM')

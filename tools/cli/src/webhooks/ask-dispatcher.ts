@@ -23,8 +23,8 @@ export interface Dispatcher {
   readonly any: DispatcherClient
   /** The same, and waits longer: for commands to many deliveries. */
   readonly patient: DispatcherClient
-  /** Asks one process each, by its address. */
-  readonly each: ReadonlyMap<string, DispatcherClient>
+  /** Returns the processes that exist now, by their addresses. */
+  readonly each: () => Promise<ReadonlyMap<string, DispatcherClient>>
   /** Throws a {@link CliError} unless the workspace has the webhook. `undefined`: unless it has the project. */
   readonly requireInWorkspace: (endpointId: string | undefined) => Promise<void>
 }
@@ -42,12 +42,16 @@ export async function connectDispatcher(project: ProjectName, topic: string): Pr
     createCallClient(webhookDispatcherCalls, createInternalClient({ addresses, token, timeoutMs }))
   const place = await completeProject(project, env, topic)
   const addresses = services['webhook-dispatcher']
-  const urls = await addresses.each()
+  let clients: ReadonlyMap<string, DispatcherClient> = new Map()
   return {
     place,
     any: clientOf(addresses),
     patient: clientOf(addresses, MANY_WITHIN_MS),
-    each: new Map(urls.map((url) => [url, clientOf(createAddresses([url]))])),
+    each: async () => {
+      const urls = await addresses.each()
+      clients = new Map(urls.map((url) => [url, clients.get(url) ?? clientOf(createAddresses([url]))]))
+      return clients
+    },
     requireInWorkspace: async (endpointId) => {
       if (env['KAFKA_BROKERS'] === undefined) return
       const { state } = await readCatalog(logConnection(env), topic)

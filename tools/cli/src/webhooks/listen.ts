@@ -21,10 +21,11 @@ export interface ListenFlags {
   readonly json?: true
 }
 
-type Question = Parameters<DispatcherClient['listen']>[0]
 type Asked = Awaited<ReturnType<DispatcherClient['listen']>>
 
 const TRY_AGAIN_AFTER_MS = 1_000
+/** Pause between two looks for processes that have appeared. */
+const LOOK_AGAIN_AFTER_MS = 2_000
 
 /** Prints the deliveries of a project until Ctrl-C, and verifies each. They go to no endpoint, and change nothing. */
 export async function listen({ project, events, json }: ListenFlags, topic: string): Promise<void> {
@@ -34,35 +35,54 @@ export async function listen({ project, events, json }: ListenFlags, topic: stri
   const question = { ...place, listenerId: randomUUID(), secret, ...(events && { events: [...events] }) }
   const ear = createEar(secret, json === true)
   await untilInterrupted(async (signal) => {
-    const processes = [...each].map(([url, client]) => ({ url, client, first: client.listen(question, { signal }) }))
-    const firsts = await Promise.all(processes.map(({ first }) => first))
+    let processes = await each()
+    const firsts = await Promise.all(Array.from(processes.values(), (client) => client.listen(question, { signal })))
     if (signal.aborted) return
     // Other errors are reported for each process, and tried again.
     if (firsts.every((asked) => heardIn(asked) === undefined)) for (const asked of firsts) requireRoom(answerOf(asked))
     const what = events ? events.join(', ') : 'all events'
     complain(`Listening to ${what} of ${projectName(place)}. Ctrl-C ends. Signed with the secret ${secret}`)
-    await Promise.all(processes.map((one, nth) => hear({ ...one, question, ear, signal, asked: firsts[nth] as Asked })))
+    const failed = new AbortController()
+    const over = AbortSignal.any([signal, failed.signal])
+    const hearings = new Map<string, Promise<unknown>>()
+    const begin = ([url, client]: [string, DispatcherClient], first?: Asked): void => {
+      if (hearings.has(url)) return
+      const ask = () => client.listen(question, { signal: over })
+      const hearing = hear({ url, ask, first, ear, signal: over, exists: () => processes.has(url) })
+        .catch((error: unknown) => failed.abort(error))
+        .finally(() => hearings.delete(url))
+      hearings.set(url, hearing)
+    }
+    for (const [nth, one] of [...processes].entries()) begin(one, firsts[nth])
+    while (!over.aborted) {
+      await sleep(LOOK_AGAIN_AFTER_MS, undefined, { signal: over }).catch(() => undefined)
+      processes = await each()
+      for (const one of processes) begin(one)
+    }
+    await Promise.all(hearings.values())
+    failed.signal.throwIfAborted()
   })
   if (ear.faults() > 0) throw new CliError(`${ear.faults()} of these deliveries were not signed as they should be.`)
 }
 
 interface Hearing {
   readonly url: string
-  readonly client: DispatcherClient
-  readonly question: Question
+  readonly ask: () => Promise<Asked>
+  /** The first answer, if the process was asked already. */
+  readonly first: Asked | undefined
   readonly ear: Ear
   readonly signal: AbortSignal
-  /** The first answer. */
-  readonly asked: Asked
+  /** Returns true while the address is one of the dispatcher's. */
+  readonly exists: () => boolean
 }
 
-/** Asks one process until the signal is aborted. Reports an outage once, and goes on. */
-async function hear({ url, client, question, ear, signal, asked: first }: Hearing): Promise<void> {
+/** Asks one process until the signal is aborted, or until its address has vanished. Reports an outage once, and goes on. */
+async function hear({ url, ask, first, ear, signal, exists }: Hearing): Promise<void> {
   let isAway = false
-  for (let asked = first; ; asked = await client.listen(question, { signal })) {
+  for (let asked = first ?? (await ask()); ; asked = await ask()) {
     const heard = heardIn(asked)
     if (heard) ear.take(heard)
-    if (signal.aborted) return
+    if (signal.aborted || !exists()) return
     const wasAway = isAway
     isAway = heard === undefined
     if (!isAway) continue
