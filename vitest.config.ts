@@ -20,11 +20,8 @@ const sharedModules = { isolate: false, experimental: { viteModuleRunner: false,
 /** One worker per core, because unit specs wait for nothing, and each worker imports most modules. */
 const workerPerCore = { maxWorkers: 2 } as const
 
-/**
- * Uses more workers than cores, because int specs mostly wait for Kafka's groups and for timers. `pnpm test` runs them beside e2e specs,
- * which use the cores as well.
- */
-const manyWorkers = { maxWorkers: 5 } as const
+/** Uses more workers than cores, because int specs mostly wait for Kafka's groups and for timers. */
+const manyWorkers = { maxWorkers: 6 } as const
 
 const partsForAll = { globalSetup: ['tests/testing/src/global-setup.ts'] }
 const patientHooks = { hookTimeout: 120_000 }
@@ -45,8 +42,8 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      // Each e2e spec starts a whole stack. Two at a time leave the cores idle while both wait for Kafka, sessions or processes;
-      // more than three starve each other on two cores. They run last, but `pnpm test` runs them beside the others.
+      // Each e2e spec starts a whole stack, so they run last. Two at a time leave the cores idle while both wait for Kafka,
+      // sessions or processes; more than three starve each other on two cores.
       {
         test: {
           ...specs('e2e'),

@@ -114,7 +114,7 @@ describe('a retry', { timeout: 60_000 }, () => {
     expect(await retryFailed(given.db(), { ...CRM, from: at(10), to: at(12) }, always)).toBe(2_400)
     expect(await retryFailed(given.db(), { ...CRM, from: at(10), to: at(12) }, always)).toBe(0)
     await given.startSender()
-    await expect.poll(() => received.length, PATIENT).toBe(2_400)
+    await expect.poll(() => received.length, { timeout: 60_000 }).toBe(2_400)
     const sent = received.map((one) => ({ userId: JSON.parse(one.body).data.userId as string, webhookId: idOf(one) }))
     for (const user of users) expect(orderOf(sent, user)).toEqual(orderOf(wanted, user))
   })

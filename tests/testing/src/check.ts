@@ -1,6 +1,6 @@
 /** `pnpm test`: runs every check and every spec. Arguments filter the specs, as in vitest. */
 import { execFile } from 'node:child_process'
-import { getPriority, setPriority } from 'node:os'
+import { constants, getPriority, setPriority } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { collectLessInGo, keepCompiledCode } from './config.ts'
@@ -9,11 +9,8 @@ import { type Counts, runSpecs } from './run-specs.ts'
 const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
 /** Time limit that detects a hanging run. A run on two idle cores takes a quarter of it; a busy machine takes longer. */
 const WITHIN_MS = 60 * 60_000
-/**
- * Priority of checks, so that they take little CPU time from specs with deadlines. With a lower one they would end after the specs, which
- * leave few pauses. Only root may raise a priority.
- */
-const LOW = Math.max(getPriority(), 5)
+/** Priority of checks, so that they take no CPU time from specs with deadlines. Only root may raise a priority. */
+const LOW = Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL)
 const tool = (name: string): string => path.join(CHECKOUT, 'node_modules/.bin', name)
 
 interface Check {

@@ -2,8 +2,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The longest specs, longest first. If one of them started last, the other workers would wait for it. */
 const LONGEST: readonly string[] = [
-  'console.e2e.spec.ts',
   'faults.e2e.spec.ts',
+  'console.e2e.spec.ts',
   'conformance.e2e.spec.ts',
   // Before the longer replays: the worker that is free first then ends at the same time as the others.
   'admission-races.e2e.spec.ts',

@@ -7,12 +7,6 @@ export interface Counts {
   readonly skipped: number
 }
 
-/**
- * Projects that run at the same time. Stacks of e2e specs leave the cores idle while all of them wait, and int specs use this time.
- * In each group, the projects run one after the other, as `vitest.config.ts` orders them.
- */
-const GROUPS: readonly (readonly string[])[] = [['e2e'], ['unit', 'int']]
-
 /** Maximum number of failed files to run again. A busy machine does not explain more failures. */
 const MOST_RUN_AGAIN = 6
 
@@ -21,26 +15,17 @@ const MOST_RUN_AGAIN = 6
  * a machine that stalls for seconds loses sessions and deadlines. The run reports each retry. A unit spec is not retried.
  */
 export async function runSpecs(checkout: string, filters: readonly string[]): Promise<Counts> {
-  const first = (await Promise.all(GROUPS.map((project) => run(checkout, filters, project)))).reduce(joined)
+  const first = await run(checkout, filters)
   const again = runsAgain(first)
   const results = [without(first, again), ...(await runEachAgain(checkout, again))]
   return results.map(countsOf).reduce(sumOf, { passed: 0, failed: 0, skipped: 0 })
 }
 
-/**
- * Runs vitest, for all projects unless some are given. Each run starts its own parts, and vitest has stopped them when it returns. The
- * filters may choose no spec of these projects.
- */
-async function run(
-  checkout: string,
-  filters: readonly string[],
-  projects: readonly string[] = [],
-): Promise<TestRunResult> {
+/** Runs vitest. Each run starts its own parts, and vitest has stopped them when it returns. */
+async function run(checkout: string, filters: readonly string[]): Promise<TestRunResult> {
   const vitest = await startVitest('test', [...filters], {
     watch: false,
     root: checkout,
-    project: [...projects],
-    passWithNoTests: true,
     silent: 'passed-only',
     reporters: ['default'],
   })
@@ -102,13 +87,6 @@ function resultsOf(module: TestModule): string[] {
     ...suites.flatMap((suite) => suite.errors().map(() => 'failed')),
     ...[...module.children.allTests()].map((test) => test.result().state),
   ]
-}
-
-function joined(one: TestRunResult, other: TestRunResult): TestRunResult {
-  return {
-    testModules: [...one.testModules, ...other.testModules],
-    unhandledErrors: [...one.unhandledErrors, ...other.unhandledErrors],
-  }
 }
 
 function sumOf(one: Counts, other: Counts): Counts {

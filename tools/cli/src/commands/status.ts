@@ -19,7 +19,7 @@ export function createCommand(): Command {
     .addHelpText(
       'after',
       `
-Without --check, exits with 0 even if consumers lag or parts are unavailable. Reads KAFKA_BROKERS and each service's database
+Exits with 0 even if consumers lag or parts are unavailable, unless --check is given. Reads KAFKA_BROKERS and each service's database
 address, such as METERING_DATABASE_URL, or DATABASE_URL for all. For webhooks, it reads WEBHOOK_DISPATCHER_URLS and INTERNAL_TOKEN.
 
 Example:
