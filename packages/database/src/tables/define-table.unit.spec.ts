@@ -22,7 +22,7 @@ describe('defineTable', () => {
       'INSERT INTO "members" AS known ("organization", "user_id", "since") ' +
         'SELECT "organization", "user_id", "since" FROM unnest($1::text[],$2::uuid[],$3::timestamptz[]) ' +
         'WITH ORDINALITY AS given ("organization", "user_id", "since", position) ' +
-        'ORDER BY "organization", "user_id" ' +
+        'ORDER BY "organization", "user_id", position ' +
         'ON CONFLICT ("organization", "user_id") DO UPDATE SET "since" = excluded."since"',
     )
     expect(statement?.values).toEqual([

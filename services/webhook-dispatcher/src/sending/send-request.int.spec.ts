@@ -15,6 +15,16 @@ function givenAgent() {
   return { agent, send }
 }
 
+/** A check whose answer takes long the nth time. */
+function slowIn(nth: number) {
+  let asked = 0
+  return async () => {
+    asked += 1
+    if (asked === nth) await sleep(600)
+    return true
+  }
+}
+
 describe('an attempt', () => {
   it('posts the body, and is delivered by any 2xx', async () => {
     const { url, received, answerWith } = await startReceiver()
@@ -125,6 +135,21 @@ describe('an attempt', () => {
     })
   })
 
+  it('keeps its place among the requests for a while if the response is a flood', async () => {
+    const { url, answerWith } = await startReceiver({
+      answer: (_, __, socket) => {
+        socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')
+        socket.write('1\r\nz\r\n'.repeat(3_000))
+      },
+    })
+    const { send } = givenAgent()
+    const afterASecond = sleep(1_000, 'in flight')
+    const [chunks, first] = [send(url), await Promise.race([send(url), afterASecond])]
+    answerWith((_, __, socket) => void socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(3_000)))
+    expect([first, await Promise.race([send(url), sleep(1_000, 'in flight')])]).toEqual(['in flight', 'in flight'])
+    expect(await chunks).toMatchObject({ outcome: 'delivered', response: 'z'.repeat(65) })
+  })
+
   it('counts although the connection is reset within the body', async () => {
     const { url } = await startReceiver({
       answer: (_, response, socket) => {
@@ -146,6 +171,15 @@ describe('an attempt', () => {
       socket.once('close', () => clearInterval(timer))
     })
     expect(await send(url, { withinMs: 300 })).toMatchObject(timeout)
+  })
+
+  it('does not fail because the check whether it is to be sent takes long', async () => {
+    const { url, received } = await startReceiver()
+    const { send } = givenAgent()
+    const attempt = (nth: number) => send(url, { isToSend: slowIn(nth), withinMs: 300 })
+    expect(await attempt(2), 'on its connection').toBeUndefined()
+    expect(received).toEqual([])
+    expect(await attempt(1), 'before its time begins').toMatchObject({ outcome: 'delivered' })
   })
 
   it('fails if the connection is reset, or refused', async () => {

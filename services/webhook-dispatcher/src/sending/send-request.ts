@@ -1,5 +1,6 @@
 import http from 'node:http'
 import https from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { AttemptOutcome } from '@nextvisit/contracts'
 import { AddressBlockedError, type Connector } from './connector.ts'
 
@@ -9,6 +10,14 @@ const MAX_RESPONSE_BYTES = 4_096
 const BODY_WITHIN_MS = 2_000
 /** More 1xx before the response end the attempt: each costs work, and there may be any number of them. */
 const MAX_INTERIM_RESPONSES = 20
+const TOO_MANY_INTERIM = 'TOO_MANY_INTERIM'
+/** More pieces of the first 4 KB end the reading: each costs work. */
+const MAX_PIECES = 64
+/**
+ * An attempt whose response came in too many pieces ends after this, so that its endpoint begins few others: 32 at once would use a
+ * core.
+ */
+const FLOOD_PAUSE_MS = 2_000
 /** Connections that are not used are closed after this. */
 const KEEP_ALIVE_MS = 20_000
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000
@@ -75,19 +84,41 @@ export interface AttemptRequest {
 
 /**
  * Sends one request and reads the response. A response counts once its headers have come, and redirects are not followed. A request over
- * a connection that the other end has closed meanwhile is sent again at once. Returns undefined if `signal` ended it before, or `isToSend` did.
+ * a connection that the other end has closed meanwhile is sent again at once. Returns undefined if `signal` ended it before, or `isToSend` did,
+ * or if `isToSend` took all of the time: this is no failure of the endpoint.
  */
-export async function sendRequest(request: AttemptRequest): Promise<AttemptResult | undefined> {
+export async function sendRequest(given: AttemptRequest): Promise<AttemptResult | undefined> {
+  let isChecking = false
+  let hasEndedInCheck = false
+  const isToSend = async (): Promise<boolean> => {
+    isChecking = true
+    try {
+      return await (given.isToSend?.() ?? true)
+    } finally {
+      isChecking = false
+    }
+  }
+  // Before the time of the endpoint begins. An open connection sends at once, and a new one asks again.
+  if (!(await isToSend().catch(() => false))) return undefined
+  const request = { ...given, isToSend }
   const beganMs = performance.now()
   const ending = new AbortController()
-  const end = () => ending.abort()
+  const end = () => {
+    hasEndedInCheck = isChecking
+    ending.abort()
+  }
   const timer = setTimeout(end, request.withinMs ?? ATTEMPT_WITHIN_MS)
   request.signal?.addEventListener('abort', end)
   try {
     const answered = await sendUntilAnswered(request, ending.signal)
     const durationMs = Math.round(performance.now() - beganMs)
-    if (!('failure' in answered)) return { ...(await describeResponse(answered, ending.signal)), durationMs }
-    if (request.signal?.aborted || answered.failure instanceof NotToSendError) return undefined
+    if (!('failure' in answered)) {
+      const { isFlood, ...described } = await describeResponse(answered, ending.signal)
+      if (isFlood) await pause(request.signal)
+      return { ...described, durationMs }
+    }
+    if (request.signal?.aborted || hasEndedInCheck || answered.failure instanceof NotToSendError) return undefined
+    if (answered.failure.code === TOO_MANY_INTERIM) await pause(request.signal)
     return { ...describeFailure(answered.failure, ending.signal.aborted), durationMs }
   } finally {
     clearTimeout(timer)
@@ -95,12 +126,19 @@ export async function sendRequest(request: AttemptRequest): Promise<AttemptResul
   }
 }
 
+/** Resolves after {@link FLOOD_PAUSE_MS}, or when the process stops. */
+function pause(signal: AbortSignal | undefined): Promise<void> {
+  return sleep(FLOOD_PAUSE_MS, undefined, signal && { signal }).catch(() => {})
+}
+
 async function sendUntilAnswered(
-  request: AttemptRequest,
+  request: AttemptRequest & Pick<ConnectionOptions, 'isToSend'>,
   signal: AbortSignal,
 ): Promise<http.IncomingMessage | NoResponse> {
   const answered = await sendOnce(request, signal)
-  return 'failure' in answered && answered.wasClosed && !signal.aborted ? sendOnce(request, signal) : answered
+  if (!('failure' in answered) || !answered.wasClosed || signal.aborted) return answered
+  if (!(await request.isToSend().catch(() => false))) return { failure: new NotToSendError(), wasClosed: false }
+  return sendOnce(request, signal)
 }
 
 interface NoResponse {
@@ -110,11 +148,9 @@ interface NoResponse {
 }
 
 async function sendOnce(
-  { url, agent, headers, body, isToSend = async () => true }: AttemptRequest,
+  { url, agent, headers, body, isToSend }: AttemptRequest & Pick<ConnectionOptions, 'isToSend'>,
   signal: AbortSignal,
 ): Promise<http.IncomingMessage | NoResponse> {
-  // An open connection sends at once, and a new one asks again.
-  if (!(await isToSend().catch(() => false))) return { failure: new NotToSendError(), wasClosed: false }
   const { promise, resolve } = Promise.withResolvers<http.IncomingMessage | NoResponse>()
   const bytes = Buffer.from(body)
   const all = { ...headers, 'content-length': String(bytes.length) }
@@ -136,7 +172,7 @@ async function sendOnce(
 }
 
 function tooManyInterim(): Error {
-  return Object.assign(new Error('Too many interim responses'), { code: 'TOO_MANY_INTERIM' })
+  return Object.assign(new Error('Too many interim responses'), { code: TOO_MANY_INTERIM })
 }
 
 function describeFailure(failure: NodeJS.ErrnoException, isTimeout: boolean): Omit<AttemptResult, 'durationMs'> {
@@ -161,7 +197,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate is not trusted',
   ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is of another name',
   HPE_HEADER_OVERFLOW: 'The headers of the response are too large',
-  TOO_MANY_INTERIM: 'More than 20 interim responses (1xx) came',
+  [TOO_MANY_INTERIM]: 'More than 20 interim responses (1xx) came',
 }
 
 /** Other 3xx, such as 304, name no other address. */
@@ -170,30 +206,36 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 async function describeResponse(
   message: http.IncomingMessage,
   signal: AbortSignal,
-): Promise<Omit<AttemptResult, 'durationMs'>> {
+): Promise<Omit<AttemptResult, 'durationMs'> & { readonly isFlood: boolean }> {
   const httpStatus = message.statusCode ?? 0
-  const response = await readStart(message, signal)
-  if (httpStatus >= 200 && httpStatus < 300) return { outcome: 'delivered', httpStatus, response }
+  const { response, isFlood } = await readStart(message, signal)
+  if (httpStatus >= 200 && httpStatus < 300) return { outcome: 'delivered', httpStatus, response, isFlood }
   const retryAfterMs = parseRetryAfter(message.headers['retry-after'], Date.now())
   return {
     outcome: 'refused',
     httpStatus,
     response,
+    isFlood,
     ...(REDIRECTS.has(httpStatus) && { error: 'Redirects are not followed' }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   }
 }
 
-/** Returns at most 4 KB of the body, as far as it comes in time. Text that Postgres cannot hold is replaced. */
-async function readStart(message: http.IncomingMessage, signal: AbortSignal): Promise<string> {
+/** Returns at most 4 KB of the body, as far as it comes in time and in few pieces. Text that Postgres cannot hold is replaced. */
+async function readStart(
+  message: http.IncomingMessage,
+  signal: AbortSignal,
+): Promise<{ readonly response: string; readonly isFlood: boolean }> {
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   const chunks: Buffer[] = []
   let size = 0
   message.on('data', (chunk: Buffer) => {
     chunks.push(chunk)
     size += chunk.length
-    // One byte more tells that there is a rest, which is dropped with the connection.
-    if (size > MAX_RESPONSE_BYTES) resolve()
+    // One byte more tells that there is a rest. It is dropped with the connection, also those pieces that have come already.
+    if (size <= MAX_RESPONSE_BYTES && chunks.length <= MAX_PIECES) return
+    message.removeAllListeners('data').destroy()
+    resolve()
   })
   message
     .once('end', resolve)
@@ -204,7 +246,11 @@ async function readStart(message: http.IncomingMessage, signal: AbortSignal): Pr
   await ended
   clearTimeout(timer)
   if (!message.complete) message.destroy()
-  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BYTES)).replaceAll('\0', '\uFFFD')
+  const start = Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BYTES)
+  return {
+    response: new TextDecoder().decode(start).replaceAll('\0', '\uFFFD'),
+    isFlood: chunks.length > MAX_PIECES,
+  }
 }
 
 /** Parses `Retry-After`: seconds or a date. Returns undefined if it is neither, or in the past. */
