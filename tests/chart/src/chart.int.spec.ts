@@ -8,7 +8,18 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { faultsOf } from './faults-of.ts'
 import { findHelm } from './find-helm.ts'
-import { CHART, CHECKOUT, helm, hookOf, type KubernetesObject, podOf, renderChart, renderText } from './render-chart.ts'
+import {
+  CHART,
+  CHECKOUT,
+  helm,
+  hookOf,
+  type KubernetesObject,
+  podMetadataOf,
+  podOf,
+  renderChart,
+  renderNotes,
+  renderText,
+} from './render-chart.ts'
 import { EVERYTHING, MATRIX, MINIMAL } from './values.ts'
 
 const rendered = new Map<string, readonly KubernetesObject[]>()
@@ -159,6 +170,14 @@ describe('each pod', () => {
     expect(graceOf('everything')).toMatchObject({ gateway: 35 })
   })
 
+  it('has labels, annotations, place and priority of the defaults, the pod of a command as well', () => {
+    const { affinity, nodeSelector, podAnnotations, podLabels, priorityClassName, tolerations } = EVERYTHING.defaults
+    for (const { object, pod } of podsOf('everything')) {
+      expect(podMetadataOf(object)).toMatchObject({ labels: podLabels, annotations: podAnnotations })
+      expect(pod).toMatchObject({ affinity, nodeSelector, priorityClassName, tolerations })
+    }
+  })
+
   it('writes numbers of values as digits', async () => {
     const [deployment] = (
       await renderChart({ ...MINIMAL, defaults: { env: { GATEWAY_MAX_BODY_BYTES_IN_FLIGHT: 134_217_728 } } })
@@ -179,8 +198,9 @@ describe('scaling', () => {
     },
   )
 
-  it('uses as many processes as there are partitions', () => {
-    for (const spec of scaledBy('everything')) expect(spec).toMatchObject({ minReplicaCount: 1, maxReplicaCount: 24 })
+  it('uses as many processes as there are partitions with records', () => {
+    expect(EVERYTHING.kafka.partitions).toBe('12/24')
+    for (const spec of scaledBy('everything')) expect(spec).toMatchObject({ minReplicaCount: 1, maxReplicaCount: 12 })
   })
 
   it('has no fallback: KEDA refuses one for a value', () => {
@@ -262,6 +282,11 @@ describe('values', () => {
     ['of an unknown service', { ...MINIMAL, services: { gatway: {} } }, "'gatway'"],
     ['misspelt for a service', { ...MINIMAL, services: { metering: { replica: 3 } } }, "'replica'"],
     ['of a wrong type', { ...MINIMAL, services: { metering: { replicas: 'three' } } }, '/services/metering/replicas'],
+    [
+      'with two consoles, of which each would know only its own sessions',
+      { ...MINIMAL, services: { console: { replicas: 2 } } },
+      '/services/console/replicas',
+    ],
     ['of an unknown mechanism', { kafka: { ...MINIMAL.kafka, sasl: { mechanism: 'md5' } } }, '/kafka/sasl/mechanism'],
     ['with a broker without a port', { kafka: { brokers: ['kafka'] } }, '/kafka/brokers/0'],
     [
@@ -290,6 +315,22 @@ describe('values', () => {
         .filter((name) => name !== 'global')
         .toSorted(),
     ).toEqual(Object.keys(values).toSorted())
+  })
+})
+
+describe('the connections to Postgres', () => {
+  it.each<[string, object, number]>([
+    ['the defaults', MINIMAL, 300],
+    ['a consumer with more processes', { ...MINIMAL, services: { metering: { replicas: 5 } } }, 336],
+    ['scaling up to the partitions', { ...MINIMAL, keda: { enabled: true } }, 1140],
+    ['scaling up to a number', { ...MINIMAL, keda: { enabled: true, maxReplicas: 6 } }, 636],
+  ])('are counted in the notes for an upgrade with %s', async (_what, values, connections) => {
+    expect(await renderNotes(values)).toContain(`\`max_connections\` of at least ${connections};`)
+  })
+
+  it('are in the guides, for the defaults', () => {
+    for (const guide of ['kubernetes', 'operate'])
+      expect(readFileSync(path.join(CHECKOUT, `docs/guides/${guide}.md`), 'utf8')).toMatch(/max_connections[^]*\b300\b/)
   })
 })
 

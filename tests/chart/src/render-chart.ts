@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
+import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { parseAllDocuments } from 'yaml'
+import { throwAwayFolder } from '@nextvisit/testing/own-parts'
+import { parse, parseAllDocuments } from 'yaml'
 import { findHelm } from './find-helm.ts'
 
 export const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
@@ -43,6 +45,21 @@ export async function renderChart(values: object, release?: string): Promise<rea
   return documents.flatMap((document) => (document.toJS() as KubernetesObject | null) ?? [])
 }
 
+/** Returns what Helm prints after an installation. `helm template` leaves it out, so a copy of the chart renders it as a value. */
+export async function renderNotes(values: object): Promise<string> {
+  const folder = await throwAwayFolder()
+  try {
+    await cp(CHART, folder, { recursive: true })
+    const notes = await readFile(path.join(CHART, 'templates/NOTES.txt'), 'utf8')
+    const template = `{{- define "notes" -}}${notes}{{- end -}}\nnotes: {{ include "notes" . | toJson }}\n`
+    await writeFile(path.join(folder, 'templates/notes.yaml'), template)
+    const args = ['template', 'nextvisit', folder, '--values', '-', '--show-only', 'templates/notes.yaml']
+    return (parse(await helm(args, JSON.stringify(values))) as { readonly notes: string }).notes
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
 export interface Container {
   readonly name: string
   readonly image: string
@@ -72,6 +89,12 @@ export interface PodSpec {
 /** Returns the events of a hook of Helm; undefined if the object is none. */
 export function hookOf({ metadata }: KubernetesObject): string | undefined {
   return metadata.annotations?.['helm.sh/hook']
+}
+
+/** Returns labels and annotations of the pod of a Deployment, a Job or a Pod. */
+export function podMetadataOf({ kind, metadata, spec }: KubernetesObject): Partial<KubernetesObject['metadata']> {
+  if (kind === 'Pod') return metadata
+  return (spec as { readonly template: { readonly metadata: Partial<KubernetesObject['metadata']> } }).template.metadata
 }
 
 /** Returns the pod of a Deployment, a Job or a Pod; undefined for another kind. */

@@ -22,6 +22,14 @@ export const EVERYTHING = {
     tolerations: [{ key: 'pool', operator: 'Exists' }],
     nodeSelector: { pool: 'feedback' },
     priorityClassName: 'high',
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] }] }],
+        },
+      },
+    },
+    podLabels: { 'example.com/mesh': 'off' },
     podAnnotations: { 'example.com/team': 'feedback' },
   },
   services: {

@@ -53,9 +53,28 @@ console: [NEXTVISIT_SECRET_KEY, CONSOLE_TOKEN]
 {{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
 {{- end }}
 
-{{/* Partitions of the topics: 24 of `12/24`. */}}
+{{/* Partitions that contain records: 12 of `12/24`. The others are assigned, too, but stay empty. */}}
 {{- define "nextvisit.partitions" -}}
-{{- last (splitList "/" (include "nextvisit.text" .Values.kafka.partitions)) }}
+{{- first (splitList "/" (include "nextvisit.text" .Values.kafka.partitions)) }}
+{{- end }}
+
+{{/* The most processes that a consumer has, without those that an upgrade starts. Arguments: root, name. */}}
+{{- define "nextvisit.maxProcesses" -}}
+{{- with .root.Values.keda }}
+{{- if .enabled }}{{ int .maxReplicas | default (int (include "nextvisit.partitions" $.root)) }}
+{{- else }}{{ (include "nextvisit.settings" $ | fromYaml).replicas }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The least `max_connections` of Postgres (docs/guides/operate.md). An upgrade starts one more process of each consumer. */}}
+{{- define "nextvisit.connections" -}}
+{{- $connections := 48 }}
+{{- range $name, $secrets := include "nextvisit.consumers" . | fromYaml }}
+{{- $processes := int (include "nextvisit.maxProcesses" (dict "root" $ "name" $name)) }}
+{{- $connections = add $connections (mul 12 (add $processes 1)) }}
+{{- end }}
+{{- $connections }}
 {{- end }}
 
 {{/* Variables of every process, commands included: a map of names to values. */}}
@@ -169,11 +188,17 @@ imagePullSecrets: {{- range . }}
   - name: {{ . | quote }}
 {{- end }}
 {{- end }}
+{{- with .root.Values.defaults.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
 {{- with .root.Values.defaults.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .root.Values.defaults.tolerations }}
 tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.defaults.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
 containers:
   - name: {{ .name }}
@@ -221,6 +246,10 @@ spec:
     metadata:
       labels: {{- include "nextvisit.selector" .root | nindent 8 }}
         app.kubernetes.io/component: {{ .name }}
+        {{- with .root.Values.defaults.podLabels }}{{ toYaml . | nindent 8 }}{{ end }}
+      {{- with .root.Values.defaults.podAnnotations }}
+      annotations: {{- toYaml . | nindent 8 }}
+      {{- end }}
     spec:
       {{- include "nextvisit.commandPod" . | nindent 6 }}
 {{- end }}
