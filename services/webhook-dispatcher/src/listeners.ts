@@ -39,6 +39,8 @@ export type CompleteHeard = (
 interface Listener extends ProjectRef {
   readonly events: ReadonlySet<WebhookEvent> | undefined
   readonly waiting: HeardEvent[]
+  /** Of each question that takes events now: the users who are erased meanwhile. */
+  readonly erasures: Set<Set<string>>
   characters: number
   missed: number
   askedMs: number
@@ -77,6 +79,7 @@ export function createListeners() {
       project,
       events: events && new Set(events),
       waiting: [],
+      erasures: new Set(),
       characters: 0,
       missed: 0,
       askedMs: 0,
@@ -90,6 +93,8 @@ export function createListeners() {
   async function take(listener: Listener, signal: AbortSignal): Promise<readonly (HeardEvent & { body: string })[]> {
     const taken = listener.waiting.splice(0, MAX_ANSWERED)
     const completed: HeardEvent[] = []
+    const erased = new Set<string>()
+    listener.erasures.add(erased)
     let [passed, characters] = [0, 0]
     for (const event of taken) {
       const known = await complete(event)
@@ -101,9 +106,10 @@ export function createListeners() {
     }
     // A caller that has left did not get them.
     const left = signal.aborted ? taken : taken.slice(passed)
-    listener.waiting.unshift(...left)
+    listener.erasures.delete(erased)
+    listener.waiting.unshift(...withoutUsers(left, erased))
     listener.characters = charactersOf(listener.waiting)
-    return completed
+    return withoutUsers(completed, erased)
   }
 
   return {
@@ -173,12 +179,18 @@ function add(listener: Listener, event: HeardEvent): void {
   listener.wake()
 }
 
-/** An erased user is named by the erasure only. */
+/** Drops the events of an erased user. Questions that take some now drop them before they answer. */
 function dropEventsOf(listener: Listener, { organization, project, userId }: HeardEvent): void {
   if (listener.organization !== organization || listener.project !== project) return
-  const kept = listener.waiting.filter((event) => event.userId !== userId || event.type === 'user.erased')
+  for (const erased of listener.erasures) erased.add(userId)
+  const kept = withoutUsers(listener.waiting, new Set([userId]))
   listener.waiting.splice(0, listener.waiting.length, ...kept)
   listener.characters = charactersOf(kept)
+}
+
+/** An erased user is named by the erasure only. */
+function withoutUsers(events: readonly HeardEvent[], erased: ReadonlySet<string>): readonly HeardEvent[] {
+  return events.filter(({ userId, type }) => type === 'user.erased' || !erased.has(userId))
 }
 
 function charactersOf(events: readonly HeardEvent[]): number {

@@ -108,6 +108,23 @@ describe('a listener', () => {
     expect(await hear()).toEqual([other.webhookId, erased.webhookId, returned.webhookId])
   })
 
+  it('hears only the erasure of a user who is erased while answers are read', async () => {
+    const { listeners, hear } = await givenListener()
+    const userId = randomUUID()
+    const [first, last, erased] = [event(), event(), event({ userId, type: 'user.erased' })]
+    let outcome: 'known' | 'later' = 'later'
+    listeners.completeWith(async ({ webhookId, body }) => {
+      if (webhookId !== last.webhookId) return { outcome: 'known', body }
+      // The events of the user before this one are ready, and those after it are put back.
+      if (outcome === 'later') listeners.hear([erased])
+      return outcome === 'known' ? { outcome, body } : { outcome }
+    })
+    listeners.hear([first, event({ userId }), last, event({ userId })])
+    expect(await hear()).toEqual([first.webhookId])
+    outcome = 'known'
+    expect(await hear()).toEqual([last.webhookId, erased.webhookId])
+  })
+
   it('misses no delivery if its caller leaves', async () => {
     const { listeners, ask, hear } = await givenListener()
     const leaving = new AbortController()
