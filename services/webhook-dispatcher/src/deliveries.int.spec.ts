@@ -499,6 +499,12 @@ async function beginReplay(
   return replayId
 }
 
+/** Resolves once a replay has its places in the log. */
+async function untilBegun(replayId: string): Promise<void> {
+  const begun = sql`SELECT count(*)::int AS begun FROM positions WHERE replay_id = ${replayId}::uuid`
+  await expect.poll(() => given.db().$queryRaw(begun), soon).toEqual([{ begun: PARTITIONS }])
+}
+
 /** Resolves once a replay has read its part of the log. */
 async function untilRead(replayId: string): Promise<void> {
   const read = () =>
@@ -607,6 +613,24 @@ describe('a replay', () => {
     expect(own).toMatchObject([{ body: captured, capture: [] }])
   })
 
+  it('takes the body of the first delivery beside another replay of the record', async () => {
+    const organization = await givenLive()
+    await publish(storyOf(organization))
+    await untilFolded()
+    const captured = '{"type":"form.answered","captured":true}'
+    await given.db().$executeRaw(sql`
+      UPDATE deliveries SET body = ${captured}, capture = '{}' WHERE organization = ${organization} AND type = 'form.answered'`)
+    // While the endpoint is disabled, both begin. Then a tick reads both.
+    await given.db().$executeRaw(sql`UPDATE endpoints SET disabled_at = now() WHERE organization = ${organization}`)
+    const events = ['form.answered']
+    const replayIds = [await beginReplay(organization, { events }), await beginReplay(organization, { events })]
+    for (const replayId of replayIds) await untilBegun(replayId)
+    await given.db().$executeRaw(sql`UPDATE endpoints SET disabled_at = NULL WHERE organization = ${organization}`)
+    for (const replayId of replayIds) await untilRead(replayId)
+    const found = (await deliveriesOf(organization)).filter(({ type }) => type === 'form.answered')
+    expect(found.map(({ body, capture }) => [body, capture])).toEqual(Array.from({ length: 3 }, () => [captured, []]))
+  })
+
   it('waits while the endpoint is disabled, and contains nothing about erased users', async () => {
     const organization = await givenLive()
     const bob = segmentChange(organization, 'bob')
@@ -614,8 +638,7 @@ describe('a replay', () => {
     await untilFolded()
     await given.db().$executeRaw(sql`UPDATE endpoints SET disabled_at = now() WHERE organization = ${organization}`)
     const replayId = await beginReplay(organization)
-    const begun = sql`SELECT count(*)::int AS begun FROM positions WHERE replay_id = ${replayId}::uuid`
-    await expect.poll(() => given.db().$queryRaw(begun), soon).toEqual([{ begun: PARTITIONS }])
+    await untilBegun(replayId)
     await publish([queueErased({ organization, at: now(), causeOffset: 5_000 })])
     await untilFolded()
     const ofReplay = async () => (await deliveriesOf(organization)).filter((one) => one.replayId === replayId)

@@ -116,24 +116,29 @@ export async function reuseBodies(
   if (rows.length === 0) return rows
   const addedAt = new Map(behind.map((one) => [endpointKeyOf(one), one.webhook.addedAt]))
   const replaysOf = await readReplays(db, behind)
-  const siblings = new Map<string, NewDelivery>()
+  const siblings = new Map<NewDelivery, readonly string[]>()
   for (const row of rows as readonly (NewDelivery & { type: WebhookEvent })[]) {
     const key = endpointKeyOf(row)
     const others = (replaysOf.get(key) ?? []).filter(
       (replay) => replay.replayId !== row.replayId && mayHave(replay, row),
     )
-    for (const replayId of [LIVE_STREAM, ...others.slice(0, MAX_SIBLINGS).map((replay) => replay.replayId)])
-      if (replayId !== row.replayId)
-        siblings.set(deliveryIdOf({ ...row, replayId, addedAt: addedAt.get(key) ?? '' }, row), row)
+    const replayIds = [LIVE_STREAM, ...others.slice(0, MAX_SIBLINGS).map((replay) => replay.replayId)]
+    siblings.set(
+      row,
+      replayIds
+        .filter((replayId) => replayId !== row.replayId)
+        .map((replayId) => deliveryIdOf({ ...row, replayId, addedAt: addedAt.get(key) ?? '' }, row)),
+    )
   }
-  if (siblings.size === 0) return rows
+  const ids = new Set([...siblings.values()].flat())
+  if (ids.size === 0) return rows
   const kept = await deliveries.select(
     db,
-    sql`FROM deliveries WHERE delivery_id = ANY(${[...siblings.keys()]}::uuid[]) AND capture = '{}'`,
+    sql`FROM deliveries WHERE delivery_id = ANY(${[...ids]}::uuid[]) AND capture = '{}'`,
   )
-  const bodies = new Map(kept.map(({ deliveryId, body }) => [siblings.get(deliveryId), body]))
+  const bodies = new Map(kept.map(({ deliveryId, body }) => [deliveryId, body]))
   return rows.map((row) => {
-    const body = bodies.get(row)
+    const body = siblings.get(row)?.flatMap((id) => bodies.get(id) ?? [])[0]
     return body === undefined ? row : { ...row, body, capture: [] }
   })
 }
