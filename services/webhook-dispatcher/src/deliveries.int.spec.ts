@@ -20,6 +20,7 @@ import { describe, expect, it } from 'vitest'
 import { createChangingCatalog } from '../test/changing-catalog.ts'
 import { givenDispatcher, LONG_AGO, PARTITIONS, partitionOf, soon } from '../test/given-dispatcher.ts'
 import { createProjection } from './projection.ts'
+import { saveResults } from './sending/save-results.ts'
 import { positions } from './tables.ts'
 
 /** Two ticks in each of two partitions. */
@@ -281,6 +282,10 @@ describe('an endpoint that is behind', () => {
     await expect.poll(() => given.db().$queryRaw(live), soon).toEqual([{ live: 0 }])
     const failing = sql`SELECT FROM endpoints WHERE organization = ${organization} AND failing_since IS NOT NULL`
     expect(await given.db().$queryRaw(failing), 'failures of a time in which nothing is sent').toEqual([])
+    const endpoint = { organization, project: 'shop', endpointId: 'crm', addedAt: crm.addedAt }
+    const underWay = saveResults([], [{ ...endpoint, failingSince: new Date() }], new Date())
+    await given.db().executeAll(underWay)
+    await expect.poll(() => given.db().$queryRaw(failing), soon).toEqual([])
     const facts = storyOf(organization)
     await publish(facts)
     await untilFolded()

@@ -27,7 +27,7 @@ export interface TickPlan {
   readonly begun: readonly (Replay & { readonly addedAt: string })[]
   /** Live positions that stop. */
   readonly stopped: readonly Position[]
-  /** Endpoints that stop, because the workspace file disables them now. */
+  /** Endpoints with failures that the workspace file disables. */
   readonly switchedOff: readonly EndpointRef[]
   readonly behind: readonly Behind[]
   /** Positions of replays that are forgotten. */
@@ -48,7 +48,6 @@ export function planTick(rows: Rows, catalog: CatalogView, asOfMs: number): Tick
   const removed = new Map<string, Removed>()
   const known = new Map<string, Position>()
   const [stopped, behind, forgotten]: [Position[], Behind[], Position[]] = [[], [], []]
-  const switchedOff: EndpointRef[] = []
   const replays = new Map(rows.replays.map((replay) => [replay.replayId, replay]))
   let mustWait = false
 
@@ -71,7 +70,6 @@ export function planTick(rows: Rows, catalog: CatalogView, asOfMs: number): Tick
     if (replayId === LIVE_STREAM) known.set(endpointKeyOf(endpoint), position)
     const isReading = webhook && isOther === 0 && !rows.isDisabled(endpoint, webhook)
     if (isLive && !isReading) stopped.push(position)
-    if (isLive && webhook?.enabled === false) switchedOff.push(endpoint)
     if (isLive || !isReading) return
     const replay = replays.get(replayId)
     if (replayId !== LIVE_STREAM && !replay) forgotten.push(position)
@@ -93,7 +91,7 @@ export function planTick(rows: Rows, catalog: CatalogView, asOfMs: number): Tick
       return isOfLive && !started.has(replay.replayId) ? { ...replay, addedAt: live.addedAt } : []
     }),
     stopped,
-    switchedOff,
+    switchedOff: rows.failing.filter((endpoint) => webhookOf(catalog, endpoint)?.enabled === false),
     behind,
     forgotten,
     mustWait,

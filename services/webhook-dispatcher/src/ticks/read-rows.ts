@@ -13,6 +13,8 @@ export type Replay = RowOf<typeof replays>
 export interface Rows {
   readonly positions: readonly Position[]
   readonly replays: readonly Replay[]
+  /** Endpoints of all partitions whose last attempt has failed. */
+  readonly failing: readonly EndpointRef[]
   /** Returns true for an endpoint that receives nothing: the workspace file disables it, or its failures do. */
   readonly isDisabled: (endpoint: EndpointRef, webhook: Webhook) => boolean
 }
@@ -20,7 +22,11 @@ export interface Rows {
 export async function readRows(db: Db, partition: number): Promise<Rows> {
   const isUnread = sql`(end_offset IS NULL OR next_offset < end_offset)`
   const found = await positions.select(db, sql`FROM positions WHERE partition = ${partition} AND ${isUnread}`)
-  const disabled = await endpoints.select(db, sql`FROM endpoints WHERE disabled_at IS NOT NULL`)
+  const unhealthy = await endpoints.select(
+    db,
+    sql`FROM endpoints WHERE disabled_at IS NOT NULL OR failing_since IS NOT NULL`,
+  )
+  const disabled = unhealthy.filter(({ disabledAt }) => disabledAt !== null)
   const addedAt = new Map(disabled.map((endpoint) => [endpointKeyOf(endpoint), endpoint.addedAt]))
   return {
     positions: found,
@@ -32,6 +38,7 @@ export async function readRows(db: Db, partition: number): Promise<Rows> {
             = (replays.organization, replays.project, replays.endpoint_id, replays.replay_id, ${partition}::int)
           AND NOT ${isUnread})`,
     ),
+    failing: unhealthy.filter(({ failingSince }) => failingSince !== null),
     isDisabled: (endpoint, webhook) => {
       const disabledSince = addedAt.get(endpointKeyOf(endpoint))
       return !webhook.enabled || (disabledSince !== undefined && isSameInstant(disabledSince, webhook.addedAt))
@@ -42,8 +49,8 @@ export async function readRows(db: Db, partition: number): Promise<Rows> {
 /** A reason for a tick of a partition. */
 interface Work extends EndpointRef {
   readonly partition: number
-  readonly kind: 'behind' | 'disabled' | 'replay' | 'old'
-  /** Of the position; of a replay without one, null. */
+  readonly kind: 'behind' | 'disabled' | 'failing' | 'replay' | 'old'
+  /** Of the position; null: the work is of none. */
   readonly addedAt: Date | null
   /** `added_at` of the endpoint that its failures disable; null: they do not. */
   readonly disabledSince: Date | null
@@ -65,6 +72,10 @@ export async function findWork(
     SELECT 'disabled', partition, organization, project, endpoint_id, own.added_at, endpoints.added_at
     FROM endpoints JOIN positions AS own USING (organization, project, endpoint_id)
     WHERE disabled_at IS NOT NULL AND replay_id = ${LIVE_STREAM}::uuid AND partition = ANY(${partitions}::int[]) AND is_live
+    UNION ALL
+    SELECT 'failing', own.partition, organization, project, endpoint_id, NULL, NULL
+    FROM endpoints, (SELECT min(owned.partition) AS partition FROM ${owned} HAVING count(*) > 0) AS own
+    WHERE failing_since IS NOT NULL
     UNION ALL
     SELECT 'replay', owned.partition, organization, project, endpoint_id, NULL, NULL
     FROM replays AS asked, ${owned}
@@ -89,6 +100,8 @@ function isDue({ kind, addedAt, disabledSince, ...endpoint }: Work, catalog: Cat
   const webhook = webhookOf(catalog, endpoint)
   if (!webhook) return false
   if (kind === 'replay') return true
+  // An attempt that was under way when the workspace file disabled the endpoint may have failed since.
+  if (kind === 'failing') return !webhook.enabled
   const isSame = addedAt?.getTime() === Date.parse(webhook.addedAt)
   const isDisabled = disabledSince?.getTime() === Date.parse(webhook.addedAt)
   return isSame && (kind === 'disabled' ? isDisabled : webhook.enabled && !isDisabled)
