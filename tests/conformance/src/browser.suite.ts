@@ -177,7 +177,7 @@ export function describeBrowser(): void {
         expect(await tracked).toEqual({ outcome: 'unanswered', reason: 'closed' })
         await context.unroute(VISIT)
         await shopPage.page.reload()
-        await expect.poll(() => purchases('NEXT_PAGE'), PATIENTLY).toBe(1)
+        await expect.poll(() => purchases('NEXT_PAGE'), { ...PATIENTLY, timeout: 60_000 }).toBe(1)
       })
 
       it('are sent by the next page if the gateway is unreachable when the page is left', async () => {
