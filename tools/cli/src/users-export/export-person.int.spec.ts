@@ -8,7 +8,7 @@ import { createLogAdmin, readWatermarks } from '@nextvisit/log'
 import { type Addresses, type CallRoute, createAddresses, serveCalls } from '@nextvisit/service-kit'
 import { givenInternalServer } from '@nextvisit/service-kit/test/given-internal-server.ts'
 import { consumers } from '@nextvisit/services'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { givenReplay, onTopic } from '../../test/given-replay.ts'
 import { givenSealedLog, SECRET_ENV } from '../../test/given-sealed-log.ts'
 import { exportPerson } from './export-person.ts'
@@ -159,8 +159,15 @@ async function tablesOf(databases: ReadonlyMap<string, Db>): Promise<readonly st
 
 it('contains everything of a person between a header and a summary, and nothing of or about others', async () => {
   const { exported, databases, userEvents, formEvents } = await givenProduct()
-  const { end, text, lines } = await exported(personOf('ada'))
-  expect(end).toMatchObject({ outcome: 'written', missing: [] })
+  // Consumers may not have read the last records yet. The export says so.
+  const { text, lines } = await vi.waitFor(
+    async () => {
+      const written = await exported(personOf('ada'))
+      expect(written.end).toMatchObject({ outcome: 'written', missing: [] })
+      return written
+    },
+    { timeout: 40_000, interval: 500 },
+  )
   const sources = [...consumers.map(({ name }) => name), 'gateway', userEvents, formEvents]
   expect(lines[0]).toMatchObject({ type: 'export', ...personOf('ada'), sources })
   for (const word of ['trait', 'browser', 'property', 'poison', 'form']) expect(text).toContain(`ada-${word}`)
