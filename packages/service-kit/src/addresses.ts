@@ -99,6 +99,22 @@ export function createAddresses(
   }
 }
 
+/**
+ * Returns a function that returns one object for each process that exists now, by its address. An object is kept as long as the address
+ * exists. `create` gets the address alone.
+ */
+export function createForEachProcess<One>(
+  { each }: Pick<Addresses, 'each'>,
+  create: (addresses: Addresses, url: string) => One,
+): () => Promise<ReadonlyMap<string, One>> {
+  let kept: ReadonlyMap<string, One> = new Map()
+  return async () => {
+    const urls = await each()
+    kept = new Map(urls.map((url) => [url, kept.get(url) ?? create(createAddresses([url]), url)]))
+    return kept
+  }
+}
+
 /** Resolves when the look-ups have ended; at the latest after `withinMs`, or at the signal. */
 async function endOf(lookedUp: Promise<unknown>, withinMs: number, signal?: AbortSignal): Promise<void> {
   const options = { ref: false, ...(signal && { signal }) }

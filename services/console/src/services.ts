@@ -13,8 +13,8 @@ import {
   type Addresses,
   type CallFunction,
   type CallClient,
-  createAddresses,
   createCallClient,
+  createForEachProcess,
   type CallOutcome,
   createInternalClient,
 } from '@nextvisit/service-kit'
@@ -93,16 +93,13 @@ export function createServices(services: ServiceAddresses, token: string) {
     timeoutMs = WITHIN_MS,
     addresses = services[service],
   ) => refusing(service, createCallClient(table, createInternalClient({ addresses, token, timeoutMs })))
-  const evaluatorOf = createForEach((url) =>
-    callsOf('form-trigger-evaluator', evaluatorCalls, WITHIN_MS, createAddresses([url])),
+  const evaluators = createForEachProcess(services['form-trigger-evaluator'], (own) =>
+    callsOf('form-trigger-evaluator', evaluatorCalls, WITHIN_MS, own),
   )
-  const processOf = new Map(
-    CONSUMERS.map((service) => [
-      service,
-      createForEach((url): ConsumerProcess => {
-        return { service, url, calls: callsOf(service, consumerCalls, SOON_AGAIN_WITHIN_MS, createAddresses([url])) }
-      }),
-    ]),
+  const processes = CONSUMERS.map((service) =>
+    createForEachProcess(services[service], (own, url): ConsumerProcess => {
+      return { service, url, calls: callsOf(service, consumerCalls, SOON_AGAIN_WITHIN_MS, own) }
+    }),
   )
   const live = callsOf('gateway', CALLS.gateway, SOON_AGAIN_WITHIN_MS)
   const { readKnownErasures, readSuppressions } = callsOf('gateway', CALLS.gateway)
@@ -128,27 +125,16 @@ export function createServices(services: ServiceAddresses, token: string) {
     collector: callsOf('answer-collector', CALLS['answer-collector']),
     dispatcher: callsOf('webhook-dispatcher', CALLS['webhook-dispatcher']),
     /** Each process of the evaluator: it counts only its own decisions. */
-    evaluators: async () => evaluatorOf(await services['form-trigger-evaluator'].each()),
+    evaluators: async () => [...(await evaluators()).values()],
     /** Any process of each consumer: all of them know the dead letters of the whole service. */
     consumers: new Map<string, ConsumerCalls>(
       CONSUMERS.map((name) => [name, callsOf(name, consumerCalls, DEAD_LETTERS_WITHIN_MS)]),
     ),
     /** Each process of each consumer: it knows only the partitions that it owns. */
     processes: async (): Promise<readonly ConsumerProcess[]> => {
-      const all = await Promise.all(
-        Array.from(processOf, async ([service, ofEach]) => ofEach(await services[service].each())),
-      )
-      return all.flat()
+      const all = await Promise.all(processes.map((ofService) => ofService()))
+      return all.flatMap((own) => [...own.values()])
     },
-  }
-}
-
-/** Keeps what is created for each address of a service as long as the service has the address. */
-function createForEach<One>(create: (url: string) => One): (urls: readonly string[]) => readonly One[] {
-  let kept = new Map<string, One>()
-  return (urls) => {
-    kept = new Map(urls.map((url) => [url, kept.get(url) ?? create(url)]))
-    return [...kept.values()]
   }
 }
 

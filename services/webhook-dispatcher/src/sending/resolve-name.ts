@@ -1,4 +1,5 @@
 import dns from 'node:dns/promises'
+import { boundLookUps } from '@nextvisit/service-kit'
 
 /** Of the first question to a server of names, ms. The second one waits twice as long. */
 const ASK_WITHIN_MS = 2_000
@@ -33,7 +34,8 @@ interface ResolverParts {
 export function createNameResolver({ servers, lookUp = lookUpInSystem }: ResolverParts = {}): ResolveName {
   const resolver = new dns.Resolver({ timeout: ASK_WITHIN_MS, tries: TRIES })
   if (servers) resolver.setServers(servers)
-  const lookUpInTurn = inTurn(notSlowAgain(lookUp))
+  // Each question to the system blocks one of the four threads of the process, and look-ups of services block two at most.
+  const lookUpInTurn = boundLookUps(notSlowAgain(lookUp), 1)
 
   return async (hostname) => {
     if (IS_THIS_MACHINE.test(hostname)) return lookUpInTurn(hostname)
@@ -48,19 +50,6 @@ const IS_THIS_MACHINE = /(^|\.)localhost\.?$/
 
 async function lookUpInSystem(hostname: string): Promise<readonly string[]> {
   return (await dns.lookup(hostname, { all: true })).map(({ address }) => address)
-}
-
-/**
- * Lets one question run at a time. The others wait in order. Each question to the system blocks one of the four threads of the process,
- * and look-ups of services block two at most.
- */
-function inTurn(ask: ResolveName): ResolveName {
-  let last: Promise<unknown> = Promise.resolve()
-  return (hostname) => {
-    const answer = last.then(() => ask(hostname))
-    last = answer.catch(() => undefined)
-    return answer
-  }
 }
 
 /** Rejects at once for some time after a slow failure. */

@@ -5,8 +5,8 @@ import {
   addressesConfig,
   type CallClient,
   type CallOutcome,
-  createAddresses,
   createCallClient,
+  createForEachProcess,
   createInternalClient,
   internalTokenConfig,
 } from '@nextvisit/service-kit'
@@ -42,16 +42,11 @@ export async function connectDispatcher(project: ProjectName, topic: string): Pr
     createCallClient(webhookDispatcherCalls, createInternalClient({ addresses, token, timeoutMs }))
   const place = await completeProject(project, env, topic)
   const addresses = services['webhook-dispatcher']
-  let clients: ReadonlyMap<string, DispatcherClient> = new Map()
   return {
     place,
     any: clientOf(addresses),
     patient: clientOf(addresses, MANY_WITHIN_MS),
-    each: async () => {
-      const urls = await addresses.each()
-      clients = new Map(urls.map((url) => [url, clients.get(url) ?? clientOf(createAddresses([url]))]))
-      return clients
-    },
+    each: createForEachProcess(addresses, (own) => clientOf(own)),
     requireInWorkspace: async (endpointId) => {
       if (env['KAFKA_BROKERS'] === undefined) return
       const { state } = await readCatalog(logConnection(env), topic)
