@@ -35,7 +35,7 @@ export interface AttemptResult {
   readonly durationMs: number
 }
 
-/** What a request tells its new connection. */
+/** Options of a request that its new connection reads. */
 interface ConnectionOptions {
   readonly host: string
   readonly port: number | string

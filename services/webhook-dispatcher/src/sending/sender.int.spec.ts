@@ -427,7 +427,7 @@ describe('endpoints', { timeout: 60_000 }, () => {
     const [deliveryId = ''] = await given.givenDeliveries([{ addedAt }])
     await expect.poll(() => healthy.received.length, PATIENT).toBe(1)
     await expect.poll(given.readHealth, PATIENT).toMatchObject({ disabledAt: null, because: null, failingSince: null })
-    // What is left of the endpoint before is not for this one.
+    // The delivery of the previous endpoint does not go to this one.
     expect(await given.readDeliveries()).toMatchObject([{ status: 'pending' }, { deliveryId, status: 'delivered' }])
   })
 })
