@@ -8,9 +8,9 @@ import {
   type WebhookReplay,
   type WebhookReplayBegun,
 } from '@nextvisit/contracts'
-import { type Db, sql, type Sql } from '@nextvisit/database'
+import { type Db, raw, sql, type Sql } from '@nextvisit/database'
 import { NO_REPLAY, type ReplayCounts } from './count-deliveries.ts'
-import { endpoints } from './tables.ts'
+import { endpoints, isOfEndpoint } from './tables.ts'
 
 /** Number of replays that an endpoint lists. */
 const LISTED_REPLAYS = 10
@@ -87,7 +87,7 @@ export async function beginReplay(
   const replayId = randomUUID()
   const requestedAt = now.toISOString()
   const toAt = to !== undefined && Date.parse(to) < now.getTime() ? to : requestedAt
-  const isOf = sql`(own.organization, own.project, own.endpoint_id) = (${organization}, ${project}, ${endpointId})`
+  const isOf = isOfEndpoint({ organization, project, endpointId })
   const isComplete = completeIn(partitions)
   const unfinished = sql`(SELECT count(*)::int FROM replays AS own WHERE ${isOf} AND NOT (${isComplete}))`
   await db.$executeRaw(sql`
@@ -120,9 +120,7 @@ function completeIn(partitions: number): Sql {
           = (own.organization, own.project, own.endpoint_id, own.replay_id)
         AND p.next_offset >= p.end_offset
     ) >= ${partitions}::int
-    AND NOT EXISTS (
-      SELECT FROM deliveries AS d
-      WHERE d.replay_id = own.replay_id AND d.replay_id <> ${NO_REPLAY} AND d.status = 'pending')`
+    AND ${hasNothingPending('own')}`
 }
 
 /** The condition that a row of replays is complete, and was asked for before an instant. Partitions are those of the endpoint's live stream. */
@@ -138,7 +136,12 @@ export function isOldReplay(before: string): Sql {
           WHERE (own.organization, own.project, own.endpoint_id, own.replay_id, own.partition)
               = (replays.organization, replays.project, replays.endpoint_id, replays.replay_id, live.partition)
             AND own.next_offset >= own.end_offset))
-    AND NOT EXISTS (
+    AND ${hasNothingPending('replays')}`
+}
+
+/** The condition that no delivery of the replay `alias` is pending. */
+function hasNothingPending(alias: string): Sql {
+  return sql`NOT EXISTS (
       SELECT FROM deliveries AS d
-      WHERE d.replay_id = replays.replay_id AND d.replay_id <> ${NO_REPLAY} AND d.status = 'pending')`
+      WHERE d.replay_id = ${raw(alias)}.replay_id AND d.replay_id <> ${NO_REPLAY} AND d.status = 'pending')`
 }

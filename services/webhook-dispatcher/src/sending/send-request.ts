@@ -131,8 +131,10 @@ function pause(signal: AbortSignal | undefined): Promise<void> {
   return sleep(FLOOD_PAUSE_MS, undefined, signal && { signal }).catch(() => {})
 }
 
+type CheckedRequest = AttemptRequest & Pick<ConnectionOptions, 'isToSend'>
+
 async function sendUntilAnswered(
-  request: AttemptRequest & Pick<ConnectionOptions, 'isToSend'>,
+  request: CheckedRequest,
   signal: AbortSignal,
 ): Promise<http.IncomingMessage | NoResponse> {
   const answered = await sendOnce(request, signal)
@@ -148,7 +150,7 @@ interface NoResponse {
 }
 
 async function sendOnce(
-  { url, agent, headers, body, isToSend }: AttemptRequest & Pick<ConnectionOptions, 'isToSend'>,
+  { url, agent, headers, body, isToSend }: CheckedRequest,
   signal: AbortSignal,
 ): Promise<http.IncomingMessage | NoResponse> {
   const { promise, resolve } = Promise.withResolvers<http.IncomingMessage | NoResponse>()
