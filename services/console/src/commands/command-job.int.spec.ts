@@ -9,7 +9,7 @@ import { givenSession } from '../../test/given-session.ts'
 import { createCommandJob } from './command-job.ts'
 import { createRunFile } from './run-file.ts'
 
-const AUTHOR = { role: 'operator', name: 'Grace', logName: 'a1' } as const
+const AUTHOR = { role: 'operator', name: 'Grace', isVerified: false, subject: null, logName: 'a1' } as const
 
 const Told = z.object({
   type: z.literal('told'),

@@ -1,10 +1,11 @@
 import type { ErrorLine, ProgressLine } from '@nextvisit/contracts'
 import type { Logger } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
+import { Actor } from '../http/actor.ts'
 import { sessionFields } from '../http/app.ts'
 import type { CommandRun, Failure } from './command-run.ts'
 import { type Cli, type CliEnd, type CliProcess, startCliProcess } from './cli-process.ts'
-import type { RunAuthor, RunFile, RunNote } from './run-file.ts'
+import type { RunFile, RunNote } from './run-file.ts'
 
 /** A long-running command of `nextvisit`, and the fold of the lines that it prints. */
 export interface Command<Request, Line, Result> {
@@ -153,10 +154,10 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
 
   return {
     /** Returns `busy` if another run has not ended. */
-    start: (request: Request, { role, name, logName }: RunAuthor): 'started' | 'busy' => {
+    start: (request: Request, author: Actor): 'started' | 'busy' => {
       if (running) return 'busy'
       cancelRetry()
-      const note = { request, author: { role, name, logName }, startedAtMs: nowMs(), interruptions: 0 }
+      const note = { request, author: Actor.parse(author), startedAtMs: nowMs(), interruptions: 0 }
       resume?.file.write(note)
       void begin(note)
       return 'started'

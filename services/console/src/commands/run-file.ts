@@ -1,20 +1,17 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { z, type ZodType } from 'zod'
-import { Role } from '../http/define-route.ts'
+import { Actor } from '../http/actor.ts'
 
 /** Note of a running command. */
 export interface RunNote<Request> {
   readonly request: Request
   /** The session that started it. */
-  readonly author: RunAuthor
+  readonly author: Actor
   readonly startedAtMs: number
   /** How often a restart of the console has interrupted it. */
   readonly interruptions: number
 }
-
-const RunAuthor = z.object({ role: Role, name: z.string(), logName: z.string() })
-export type RunAuthor = z.infer<typeof RunAuthor>
 
 /** The note of the running command, in a file: it survives the process. */
 export interface RunFile<Request> {
@@ -26,7 +23,7 @@ export interface RunFile<Request> {
 
 /** `write` and `remove` throw errors of the file system, and are synchronous: a command never runs without its note. */
 export function createRunFile<Request>(file: string, request: ZodType<Request>): RunFile<Request> {
-  const schema = z.object({ request, author: RunAuthor, startedAtMs: z.number(), interruptions: z.number().int() })
+  const schema = z.object({ request, author: Actor, startedAtMs: z.number(), interruptions: z.number().int() })
 
   return {
     read: () => {

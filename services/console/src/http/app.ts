@@ -8,6 +8,7 @@ import express, {
 } from 'express'
 import type { ZodError } from 'zod'
 import type { ErrorAnswer } from '../api-routes.ts'
+import type { Actor } from './actor.ts'
 import { type ApiRefusal, type ApiRoute, refuse } from './api-route.ts'
 import { FileAnswer } from './file-answer.ts'
 import { createRequestLimit } from './request-limit.ts'
@@ -179,13 +180,9 @@ export function badInput({ issues: [fault] }: ZodError): ApiRefusal {
   return refuse(400, 'bad-input', `${fault?.path.join('.') || 'input'}: ${fault?.message}`)
 }
 
-/** Members that identify a session in the log. */
-export function sessionFields({
-  role,
-  name,
-  logName,
-}: Pick<Session, 'role' | 'name' | 'logName'>): Readonly<Record<string, string>> {
-  return { role, by: name, session: logName }
+/** Members that identify a person and their session in the log. */
+export function sessionFields({ role, name, isVerified, subject, logName }: Actor): Readonly<Record<string, unknown>> {
+  return { role, by: name, isVerified, ...(subject !== null && { subject }), session: logName }
 }
 
 export function sendRefusal(response: Response, { status, error, message }: ApiRefusal): void {

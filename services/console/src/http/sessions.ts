@@ -1,15 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import type { Actor } from './actor.ts'
 import type { Role } from './define-route.ts'
 
 /** Session of a signed-in person. */
-export interface Session {
+export interface Session extends Actor {
   /** Value of the cookie. */
   readonly id: string
-  readonly role: Role
-  readonly name: string
   readonly expiresAtMs: number
-  /** Identifies the session in the log. It gives no access. */
-  readonly logName: string
   /**
    * Names of the personal data that a viewer has asked for, a bounded number: users `organization/project/userId`, segments
    * whose members are shown, and dead letters `metering/12`.
@@ -67,7 +64,8 @@ export function createSessions(nowMs: () => number): Sessions {
       const id = randomBytes(ID_BYTES).toString('base64url')
       const logName = randomBytes(4).toString('hex')
       const { name } = person
-      const session = { id, role, name, expiresAtMs: nowMs() + SESSION_MS, logName, revealed: createRevealed() }
+      const actor: Actor = { role, name, isVerified: false, subject: null, logName }
+      const session = { ...actor, id, expiresAtMs: nowMs() + SESSION_MS, revealed: createRevealed() }
       sessions.set(id, { session, person })
       makeRoom(role)
       return session

@@ -23,7 +23,7 @@ async function attemptsAfter(code: string): Promise<number> {
   )
   const note = createRunFile(replayFile, StartReplay)
   const request = { service: 'metering', goal: 'swap', acceptDifferences: false, restart: false } as const
-  const author = { role: 'operator', name: 'Grace', logName: 'a1' } as const
+  const author = { role: 'operator', name: 'Grace', isVerified: false, subject: null, logName: 'a1' } as const
   note.write({ request, author, startedAtMs: 0, interruptions: 0 })
   const replay = createReplay({
     cli: { entry, environment: {} },
