@@ -200,7 +200,21 @@ describe('scaling', () => {
 
   it('uses as many processes as there are partitions with records', () => {
     expect(EVERYTHING.kafka.partitions).toBe('12/24')
-    for (const spec of scaledBy('everything')) expect(spec).toMatchObject({ minReplicaCount: 1, maxReplicaCount: 12 })
+    for (const spec of scaledBy('everything')) {
+      // The topic erasures has one partition.
+      const most = spec.scaleTargetRef.name === 'nextvisit-user-eraser' ? 1 : 12
+      expect(spec).toMatchObject({ minReplicaCount: 1, maxReplicaCount: most })
+    }
+  })
+
+  it('begins with no more processes than the maximum', async () => {
+    const objects = await renderChart({ ...MINIMAL, keda: { enabled: true, minReplicas: 2 } })
+    const least = objects.flatMap(({ kind, metadata, spec }) =>
+      kind === 'ScaledObject'
+        ? [[metadata.name, (spec as { readonly minReplicaCount: number }).minReplicaCount] as const]
+        : [],
+    )
+    expect(Object.fromEntries(least)).toMatchObject({ 'nextvisit-metering': 2, 'nextvisit-user-eraser': 1 })
   })
 
   it('has no fallback: KEDA refuses one for a value', () => {
@@ -295,6 +309,12 @@ describe('values', () => {
       'keda.maxReplicas',
     ],
     [
+      'with a least number of processes above the most',
+      { ...MINIMAL, keda: { enabled: true, minReplicas: 7, maxReplicas: 6 } },
+      'keda.minReplicas',
+    ],
+    ['with 24 of 12 partitions', { kafka: { ...MINIMAL.kafka, partitions: '24/12' } }, 'kafka.partitions'],
+    [
       'with a secret among the variables',
       { ...MINIMAL, defaults: { env: { INTERNAL_TOKEN: 'x' } } },
       'INTERNAL_TOKEN is secret',
@@ -322,8 +342,8 @@ describe('the connections to Postgres', () => {
   it.each<[string, object, number]>([
     ['the defaults', MINIMAL, 300],
     ['a consumer with more processes', { ...MINIMAL, services: { metering: { replicas: 5 } } }, 336],
-    ['scaling up to the partitions', { ...MINIMAL, keda: { enabled: true } }, 1140],
-    ['scaling up to a number', { ...MINIMAL, keda: { enabled: true, maxReplicas: 6 } }, 636],
+    ['scaling up to the partitions', { ...MINIMAL, keda: { enabled: true } }, 1008],
+    ['scaling up to a number', { ...MINIMAL, keda: { enabled: true, maxReplicas: 6 } }, 576],
   ])('are counted in the notes for an upgrade with %s', async (_what, values, connections) => {
     expect(await renderNotes(values)).toContain(`\`max_connections\` of at least ${connections};`)
   })

@@ -43,7 +43,7 @@ const COMPARED: ReadonlyMap<string, readonly string[]> = new Map([
 /** Returns the headings of a runbook that the console can scroll to, as ids. */
 function headingIdsOf(name: string): readonly string[] {
   const text = readFileSync(path.join(RUNBOOKS, `${name}.md`), 'utf8')
-  return Array.from(text.matchAll(/^## (.+)$/gm), ([, heading = '']) =>
+  return Array.from(text.matchAll(/^#{2,3} (.+)$/gm), ([, heading = '']) =>
     heading
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')

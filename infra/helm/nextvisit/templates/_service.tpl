@@ -55,13 +55,18 @@ console: [NEXTVISIT_SECRET_KEY, CONSOLE_TOKEN]
 
 {{/* Partitions that contain records: 12 of `12/24`. The others are assigned, too, but stay empty. */}}
 {{- define "nextvisit.partitions" -}}
-{{- first (splitList "/" (include "nextvisit.text" .Values.kafka.partitions)) }}
+{{- $numbers := splitList "/" (include "nextvisit.text" .Values.kafka.partitions) }}
+{{- if gt (int (first $numbers)) (int (last $numbers)) }}{{ fail (printf "kafka.partitions: %s uses more partitions than the topics have; write 12/24 if only the first 12 of 24 are used" .Values.kafka.partitions) }}{{ end }}
+{{- first $numbers }}
 {{- end }}
 
 {{/* The most processes that a consumer has, without those that an upgrade starts. Arguments: root, name. */}}
 {{- define "nextvisit.maxProcesses" -}}
+{{- $partitions := int (include "nextvisit.partitions" .root) }}
+{{- /* The topic `erasures`. */}}
+{{- if eq .name "user-eraser" }}{{ $partitions = 1 }}{{ end }}
 {{- with .root.Values.keda }}
-{{- if .enabled }}{{ int .maxReplicas | default (int (include "nextvisit.partitions" $.root)) }}
+{{- if .enabled }}{{ min $partitions (int .maxReplicas | default $partitions) }}
 {{- else }}{{ (include "nextvisit.settings" $ | fromYaml).replicas }}
 {{- end }}
 {{- end }}

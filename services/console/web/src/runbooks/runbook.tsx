@@ -36,7 +36,8 @@ const COMPONENTS: Components = {
       </>
     )
   },
-  h2: Heading,
+  h2: (props) => <Heading level="h2" {...props} />,
+  h3: (props) => <Heading level="h3" {...props} />,
   table: ({ children }) => (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must reach the scroll bar
     <section className="scroll" tabIndex={0} aria-label="Table">
@@ -50,8 +51,12 @@ const COMPONENTS: Components = {
   },
 }
 
+interface HeadingProps extends ComponentProps<'h2'>, ExtraProps {
+  readonly level: 'h2' | 'h3'
+}
+
 /** A heading that links can target. */
-function Heading({ node, children }: ComponentProps<'h2'> & ExtraProps) {
+function Heading({ level: Level, node, children }: HeadingProps) {
   const id = node && headingId(textOf(node))
   const heading = useRef<HTMLHeadingElement>(null)
   const isTarget = useLocation({ select: ({ hash }) => hash === id })
@@ -60,9 +65,9 @@ function Heading({ node, children }: ComponentProps<'h2'> & ExtraProps) {
     if (isTarget) heading.current?.scrollIntoView()
   }, [isTarget])
   return (
-    <h2 id={id} ref={heading}>
+    <Level id={id} ref={heading}>
       {children}
-    </h2>
+    </Level>
   )
 }
 
