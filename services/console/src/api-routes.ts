@@ -21,6 +21,7 @@ import type { webhooksApi } from './webhooks/api.ts'
  */
 export const API_ROUTES = {
   readSession: { method: 'GET', path: 'session' },
+  readSignIn: { method: 'GET', path: 'session/ways' },
   signIn: { method: 'POST', path: 'session' },
   signOut: { method: 'DELETE', path: 'session' },
 

@@ -10,9 +10,11 @@ import {
   modeConfig,
   port,
   readConfig,
+  redisConfig,
   token,
 } from '@nextvisit/service-kit'
 import { z } from 'zod'
+import { openIdConfig } from './openid-config.ts'
 
 const WEB_ADDRESS = 'must be an address like https://ops.example.com/nextvisit'
 
@@ -21,9 +23,9 @@ const consoleConfig = z
     // A container sets 0.0.0.0, and publishes the port.
     CONSOLE_HOST: z.string().default('127.0.0.1'),
     CONSOLE_PORT: port.default(8_081),
-    /** Token of operators. */
-    CONSOLE_TOKEN: token,
-    /** Token of viewers. Absent: there are none. */
+    /** Token of operators. Absent: people sign in with OpenID Connect only. */
+    CONSOLE_TOKEN: token.optional(),
+    /** Token of viewers. Absent: none signs in with a token. */
     CONSOLE_VIEWER_TOKEN: token.optional(),
     /** Address for browsers, with the path prefix, if a proxy is in front of the console. */
     CONSOLE_PUBLIC_URL: z.url({ protocol: /^https?$/, error: WEB_ADDRESS }).optional(),
@@ -38,7 +40,7 @@ const consoleConfig = z
     /** File that remembers a running replay, which the next process resumes. Absent: a replay ends with this process. */
     CONSOLE_REPLAY_FILE: z.string().optional(),
   })
-  .refine((env) => env.CONSOLE_TOKEN !== env.CONSOLE_VIEWER_TOKEN, {
+  .refine((env) => env.CONSOLE_TOKEN === undefined || env.CONSOLE_TOKEN !== env.CONSOLE_VIEWER_TOKEN, {
     path: ['CONSOLE_VIEWER_TOKEN'],
     message: 'must differ from CONSOLE_TOKEN',
   })
@@ -77,6 +79,8 @@ const schema = consoleConfig
   .and(commandConfig)
   .and(kafkaConfig)
   .and(keyRingConfig)
+  .and(openIdConfig)
+  .and(redisConfig)
   .and(internalServerConfig)
   .and(logConfig)
   .and(modeConfig)

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addressesVariable, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
-import type { Logger } from '@nextvisit/service-kit'
+import type { Logger, RedisConnection } from '@nextvisit/service-kit'
 import type { ApiName } from './api-routes.ts'
 import { createKnownCatalog, createKnownContents } from './catalog/known-catalog.ts'
 import { createCatalogRoutes } from './catalog/routes.ts'
@@ -33,6 +33,7 @@ import { createReplay } from './replay/routes.ts'
 import { createSegmentRoutes } from './segments/routes.ts'
 import { createServices, type ServiceAddresses, topicOf } from './services.ts'
 import type { sessionApi } from './session/api.ts'
+import { createIdentityProvider } from './session/identity-provider.ts'
 import { createTokenCheck } from './session/check-token.ts'
 import { createSessionRouter } from './session/routes.ts'
 import { createSimulation } from './simulation/routes.ts'
@@ -50,10 +51,11 @@ const WEB = path.resolve(import.meta.dirname, '../generated/web')
 interface ConsoleParts
   extends Pick<
       ConsoleConfig,
-      'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka' | 'keyRing'
+      'tokens' | 'openId' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka' | 'keyRing'
     >,
     Pick<ConsoleConfig, 'cliEntry' | 'operatorUrl' | 'replayFile' | 'commandEnvironment'> {
   readonly connection: LogConnection
+  readonly redis: RedisConnection['client']
   /** The token that services share. */
   readonly internalToken: string
   readonly logger: Logger
@@ -64,7 +66,7 @@ type SignedInRoutes = Readonly<Record<Exclude<ApiName, keyof typeof sessionApi>,
 
 /** Wires the console together. Reads the built pages, and opens nothing else. */
 export async function createConsole(parts: ConsoleParts) {
-  const { connection, tokens, logger, gatewayUrl } = parts
+  const { connection, tokens, openId, redis, logger, gatewayUrl } = parts
   const dependencies: Dependencies = {
     ...createServices(parts.services, parts.internalToken),
     connection,
@@ -118,7 +120,11 @@ export async function createConsole(parts: ConsoleParts) {
   }
 
   const site = createSite(parts.publicUrl)
-  const sessions = createSessions(nowMs)
+  const sessions = createSessions({ redis, nowMs })
+  const hasTokens = tokens.operator !== undefined || tokens.viewer !== undefined
+  const withProvider = (own: NonNullable<ConsoleConfig['openId']>, base: URL) => {
+    return { ...own, base, provider: createIdentityProvider({ openId: own, base, nowMs, logger }) }
+  }
   const app = createApp({
     site,
     sessions,
@@ -126,7 +132,8 @@ export async function createConsole(parts: ConsoleParts) {
     sessionRouter: createSessionRouter({
       site,
       sessions,
-      checkToken: createTokenCheck(tokens, nowMs),
+      checkToken: hasTokens ? createTokenCheck(tokens, nowMs) : undefined,
+      openId: openId && site.base && withProvider(openId, site.base),
       canTry,
       logger,
     }),

@@ -1,4 +1,11 @@
-import { configOrExit, createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
+import {
+  configOrExit,
+  createInternalServer,
+  createLogger,
+  createMetrics,
+  createRedis,
+  runService,
+} from '@nextvisit/service-kit'
 import { readConsoleConfig } from './config.ts'
 import { createConsole } from './console.ts'
 import { createHttpServer } from './http/http-server.ts'
@@ -6,9 +13,13 @@ import { createHttpServer } from './http/http-server.ts'
 const config = configOrExit(readConsoleConfig)
 const logger = createLogger('console', config.logLevel)
 const connection = { ...config.kafka, clientId: 'nextvisit-console' }
+/** A slower answer is no answer: the page then says that Redis is unavailable. */
+const REDIS_TIMEOUT_MS = 1_000
+const redis = createRedis({ url: config.redisUrl, name: 'console', logger, commandTimeoutMs: REDIS_TIMEOUT_MS })
 const { app, sampler, feed, commands } = await createConsole({
   ...config,
   connection,
+  redis: redis.client,
   internalToken: config.internalServer.token,
   logger,
 })
@@ -28,6 +39,7 @@ runService({
   logger,
   parts: [
     { name: 'sampler', ...sampler },
+    { name: 'redis', ...redis },
     // It starts on demand.
     { name: 'live', start: () => Promise.resolve(), stop: feed.stop },
     { name: 'commands', ...commands },

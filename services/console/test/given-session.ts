@@ -1,10 +1,22 @@
 import type { ApiRoute } from '../src/http/api-route.ts'
 import type { Role } from '../src/http/define-route.ts'
-import { createSessions, type Session } from '../src/http/sessions.ts'
+import { type Session } from '../src/http/sessions.ts'
 
-/** Opens a session at the time 0. */
+let count = 0
+
+/** Creates a session that is kept nowhere. */
 export function givenSession(role: Role, name = 'Ada'): Session {
-  return createSessions(() => 0).open(role, { name, host: 'localhost:8081', address: '127.0.0.1' })
+  const names = new Set<string>()
+  return {
+    id: `session ${(count += 1)}`,
+    role,
+    name,
+    isVerified: false,
+    subject: null,
+    logName: 'a1',
+    expiresAtMs: 0,
+    revealed: { add: async (one) => void names.add(one), has: (one) => names.has(one) },
+  }
 }
 
 /** Calls a route in a request that stays open. */

@@ -238,6 +238,26 @@ describe('the console', { timeout: 120_000 }, () => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   })
 
+  it('offers the sign-in with an identity provider, and says why it has failed', async () => {
+    const page = await openPage()
+    const roles = { claim: 'groups', operators: ['platform'], viewers: ['staff'] }
+    const offer = (provider: object) =>
+      page.route('**/api/session/ways', (route) => route.fulfill({ json: { hasTokens: true, provider, roles } }))
+    await offer({ name: 'Staff SSO', isAvailable: true })
+    await page.goto(new URL('users?problem=no-role', theConsole().url).href)
+    await page.getByText('Ask its administrators for a value of groups: platform to make changes, or staff').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    const begun = page.waitForRequest('**/api/session/begin?*')
+    await page.getByRole('button', { name: 'Sign in with another account of Staff SSO' }).click()
+    expect(new URL((await begun).url()).search).toBe('?return=%2Fusers&again=1')
+    await offer({ name: 'Staff SSO', isAvailable: false })
+    await page.goto(theConsole().url)
+    await page.getByText('Staff SSO does not answer').waitFor()
+    expect(await page.getByRole('button', { name: 'Sign in with Staff SSO' }).isDisabled()).toBe(true)
+    await page.getByRole('button', { name: 'Sign in with the token' }).waitFor()
+    expect(await faultsOf(page)).toEqual([])
+  })
+
   it('masks personal data for viewers until they reveal it, logs that, and refuses changes', async () => {
     const page = await signIn(theConsole().viewerToken)
     expect(await page.getByRole('link', { name: 'Try it' }).count()).toBe(0)

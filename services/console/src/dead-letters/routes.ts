@@ -62,8 +62,8 @@ export function createDeadLetterRoutes({ consumers, logger }: Pick<Dependencies,
       (path, session) => ({ id: path.id, content: isVisible(path, session) ? 'bounded' : 'none' }),
       (letter) => answered({ ...letter, isErased: letter.cause === CAUSE_OF_ERASED }),
     ),
-    revealDeadLetter: (path, { revealed }) => {
-      revealed.add(nameOf(path))
+    revealDeadLetter: async (path, { revealed }) => {
+      await revealed.add(nameOf(path))
       return answered({})
     },
     decideDeadLetters: async ({ decision, selections }, session, signal) => {

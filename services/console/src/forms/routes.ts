@@ -165,8 +165,8 @@ export function createFormRoutes(parts: FormRoutesParts) {
         next,
       })
     }),
-    revealFormAnswers: inProject((_project, path, { revealed }) => {
-      revealed.add(nameOf(path))
+    revealFormAnswers: inProject(async (_project, path, { revealed }) => {
+      await revealed.add(nameOf(path))
       return answered({})
     }),
     readFormQueue: inProject(async (_project, { formId, hours, after, ...path }, session, signal) => {

@@ -13,7 +13,7 @@ import { type ApiRefusal, type ApiRoute, refuse } from './api-route.ts'
 import { FileAnswer } from './file-answer.ts'
 import { createRequestLimit } from './request-limit.ts'
 import { sendFile } from './send-file.ts'
-import { type Session, type Sessions } from './sessions.ts'
+import { NoSessionsError, type Session, type Sessions } from './sessions.ts'
 import type { Site } from './site.ts'
 
 interface AppParts {
@@ -35,6 +35,11 @@ const NOT_OWN_REQUEST = refuse(
   'Only pages of the console may send this request. Behind a proxy, CONSOLE_PUBLIC_URL must be the address that your browser shows.',
 )
 const SIGNED_OUT = refuse(401, 'signed-out', 'Sign in to continue.')
+const NO_SESSIONS = refuse(
+  503,
+  'no-sessions',
+  'The console cannot tell who you are: sessions are in Redis, which does not answer. You stay signed in, and the page works again with Redis. nextvisit status works without it.',
+)
 const NO_SUCH_ROUTE = refuse(404, 'no-such-route', 'The console has no such address.')
 const FAILED = refuse(500, 'failed', 'The request failed. The log of the console says why.')
 const TOO_LARGE = refuse(
@@ -119,7 +124,7 @@ interface RouteParts extends Pick<AppParts, 'site' | 'sessions' | 'logger'> {
 function answerWith(route: ApiRoute, { site, sessions, logger, limited }: RouteParts): RequestHandler {
   const readBody = readBodyOf(route.maxBody)
   return async (request, response) => {
-    const session = site.sessionOf(request, sessions)
+    const session = await site.sessionOf(request, sessions)
     if (!session) return sendRefusal(response, SIGNED_OUT)
     if (!mayCall(session, route)) return sendRefusal(response, notAllowed(route))
     if (route.method !== 'GET') await readBody(request, response)
@@ -167,7 +172,7 @@ function mayCall({ role }: Session, route: ApiRoute): boolean {
 }
 
 function notAllowed({ role }: ApiRoute): ApiRefusal {
-  return refuse(403, 'not-allowed', `Only an ${role} may do this. Sign in with that token.`)
+  return refuse(403, 'not-allowed', `Only an ${role} may do this. Sign in as one.`)
 }
 
 function inputOf(request: Request): object {
@@ -198,6 +203,7 @@ export function sendJson(response: Response, status: number, text: string): void
 /** Answers errors of `express.json` and of handlers. */
 function answerError(logger: Logger): ErrorRequestHandler {
   return (err: { status?: number; limit?: number }, request, response, _next) => {
+    if (err instanceof NoSessionsError) return sendRefusal(response, NO_SESSIONS)
     const status = err.status ?? 500
     if (status < 500) {
       const limit = err.limit === undefined ? '' : ` of at most ${err.limit / 1_024} KiB`

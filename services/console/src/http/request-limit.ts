@@ -14,13 +14,14 @@ interface RequestLimits {
 
 /** Limits the requests that run at the same time, by session and by role. Answers further ones with `refusal`. */
 export function createRequestLimit({ ofSession, ofRole, waitMs = 0 }: RequestLimits, refusal: ApiRefusal) {
-  const requests = new Map<Session, number>()
+  /** By the id of the session. */
+  const requests = new Map<string, number>()
   const turns: { readonly [Name in Role]: Turns } = { viewer: createTurns(ofRole), operator: createTurns(ofRole) }
 
-  function end(session: Session): void {
-    const left = (requests.get(session) ?? 1) - 1
-    if (left > 0) requests.set(session, left)
-    else requests.delete(session)
+  function end({ id }: Session): void {
+    const left = (requests.get(id) ?? 1) - 1
+    if (left > 0) requests.set(id, left)
+    else requests.delete(id)
   }
 
   return async <Answer>(
@@ -28,9 +29,9 @@ export function createRequestLimit({ ofSession, ofRole, waitMs = 0 }: RequestLim
     signal: AbortSignal,
     run: () => Promise<ApiResult<Answer>> | ApiResult<Answer>,
   ): Promise<ApiResult<Answer>> => {
-    const others = requests.get(session) ?? 0
+    const others = requests.get(session.id) ?? 0
     if (others >= ofSession) return refusal
-    requests.set(session, others + 1)
+    requests.set(session.id, others + 1)
     const { take, pass } = turns[session.role]
     try {
       if (!(await take(waitMs, signal))) return refusal

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answered, type ApiResult, refuse } from './api-route.ts'
+import { givenSession } from '../../test/given-session.ts'
 import { createRequestLimit } from './request-limit.ts'
-import { createSessions } from './sessions.ts'
 
 const TOO_MANY = refuse(429, 'too-many', 'Wait.')
 const MORE = answered('more')
@@ -9,9 +9,8 @@ const MORE = answered('more')
 /** A limit of two for each session and three for each role, sessions, and requests that end on demand. */
 function givenLimit(waitMs = 0) {
   const limited = createRequestLimit({ ofSession: 2, ofRole: 3, waitMs }, TOO_MANY)
-  const sessions = createSessions(() => 0)
-  const open = (role: 'viewer' | 'operator') => sessions.open(role, { name: role, host: 'a', address: 'b' })
-  const [ada, bob, eve, op] = [open('viewer'), open('viewer'), open('viewer'), open('operator')]
+  const [ada, bob, eve] = [givenSession('viewer'), givenSession('viewer'), givenSession('viewer')]
+  const op = givenSession('operator')
   const { signal } = new AbortController()
   const ask = (session = ada) => limited(session, signal, () => MORE)
   /** Begins a request that runs until it is ended. */

@@ -1,8 +1,10 @@
-import { randomBytes } from 'node:crypto'
-import type { Actor } from './actor.ts'
-import type { Role } from './define-route.ts'
+import { createHash, randomBytes } from 'node:crypto'
+import type { RedisConnection } from '@nextvisit/service-kit'
+import { z } from 'zod'
+import { Actor } from './actor.ts'
+import { Role } from './define-route.ts'
 
-/** Session of a signed-in person. */
+/** Session of a signed-in person, as one request sees it. */
 export interface Session extends Actor {
   /** Value of the cookie. */
   readonly id: string
@@ -11,88 +13,189 @@ export interface Session extends Actor {
    * Names of the personal data that a viewer has asked for, a bounded number: users `organization/project/userId`, segments
    * whose members are shown, and dead letters `metering/12`.
    */
-  readonly revealed: { readonly add: (name: string) => void; readonly has: (name: string) => boolean }
+  readonly revealed: { readonly add: (name: string) => Promise<void>; readonly has: (name: string) => boolean }
 }
 
 /** The person who signs in. */
-interface Person {
-  readonly name: string
+export interface Person extends Pick<Actor, 'role' | 'name' | 'isVerified' | 'subject'> {
   /** `Host` of the request. The session is valid only there. */
   readonly host: string
   /** Network address. */
   readonly address: string
+  /** The session ends at latest after this time. */
+  readonly lastsMs: number
 }
 
+/** Every function rejects with {@link NoSessionsError} if Redis does not answer. */
 export interface Sessions {
-  readonly open: (role: Role, person: Person) => Session
+  readonly open: (person: Person) => Promise<Session>
   /** `host`: of the request. */
-  readonly find: (id: string | undefined, host: string) => Session | undefined
-  readonly close: (id: string) => void
+  readonly find: (id: string | undefined, host: string) => Promise<Session | undefined>
+  readonly close: (session: Pick<Session, 'id' | 'role'>) => Promise<void>
 }
 
-export const SESSION_MS = 12 * 3_600_000
+/** Redis does not answer, so nobody can be recognized. */
+export class NoSessionsError extends Error {
+  readonly code = 'NO_SESSIONS'
+  readonly retryable = true
+
+  constructor(cause: unknown) {
+    super('The sessions of the console are in Redis, which does not answer.', { cause })
+    this.name = 'NoSessionsError'
+  }
+}
+
+/** Maximum age of a session that a token has opened. */
+export const TOKEN_SESSION_MS = 12 * 3_600_000
+/** A session ends after this time without a request. Open pages send requests. */
+export const IDLE_MS = 2 * 3_600_000
 /** Sessions of one role. Beyond this number, a further one ends another of the same role. */
 const MAX_SESSIONS = 200
 const ID_BYTES = 32
+const Id = z.string().regex(/^[\w-]{43}$/)
 /** For each session: more than a person views in a day. */
 const MAX_REVEALED = 1_000
 
-interface Opened {
-  readonly session: Session
-  readonly person: Person
+const StoredSession = z.object({
+  ...Actor.shape,
+  host: z.string(),
+  address: z.string(),
+  expiresAtMs: z.number(),
+})
+type StoredSession = z.infer<typeof StoredSession>
+
+interface SessionsParts {
+  readonly redis: RedisConnection['client']
+  readonly nowMs: () => number
+  /** Default: `nextvisit:`. */
+  readonly keyPrefix?: string
 }
 
 /**
- * Creates the sessions. They are kept in memory, so a restart ends them. Each role has at most {@link MAX_SESSIONS}. A further
- * sign-in evicts the least recently used session of the address with the most sessions of that role. Frequent sign-ins
- * therefore evict no sessions of the other role or of other addresses.
+ * Creates the sessions. They are in Redis, so every process of the console knows them, and a restart ends none. Their keys are
+ * hashes of the cookies: a copy of Redis signs nobody in. Each role has at most {@link MAX_SESSIONS}. A further sign-in evicts
+ * the least recently used session of the address with the most sessions of that role. Frequent sign-ins therefore evict no
+ * sessions of the other role or of other addresses.
  */
-export function createSessions(nowMs: () => number): Sessions {
-  /** The least recently used first. */
-  const sessions = new Map<string, Opened>()
+export function createSessions({ redis, nowMs, keyPrefix = 'nextvisit:' }: SessionsParts): Sessions {
+  const sessionKey = (hash: string) => `${keyPrefix}console-session:${hash}`
+  const revealedKey = (hash: string) => `${keyPrefix}console-revealed:${hash}`
+  /** Hashes of the sessions of a role, by the time of the last use. */
+  const roleKey = (role: Role) => `${keyPrefix}console-role:${role}`
 
-  function makeRoom(role: Role): void {
-    const ofRole = [...sessions.values()].filter(({ session }) => session.role === role)
-    if (ofRole.length <= MAX_SESSIONS) return
-    const byAddress = [...Map.groupBy(ofRole, ({ person }) => person.address).values()]
-    const most = byAddress.reduce((one, other) => (other.length > one.length ? other : one))
-    if (most[0]) sessions.delete(most[0].session.id)
+  async function makeRoom(role: Role): Promise<void> {
+    const hashes = await redis.zrange(roleKey(role), '0', '-1')
+    if (hashes.length <= MAX_SESSIONS) return
+    const stored = (await redis.mget(hashes.map(sessionKey))).map(parseStored)
+    const opened = hashes.flatMap((hash, index) => {
+      const address = stored[index]?.address
+      return address === undefined ? [] : [{ hash, address }]
+    })
+    const ended = hashes.filter((_, index) => !stored[index])
+    // Several, if others sign in at the same time.
+    const evicted = oldestOfMost(opened, opened.length - MAX_SESSIONS)
+    if (ended.length + evicted.length > 0) await remove(role, [...ended, ...evicted])
+  }
+
+  async function remove(role: Role, hashes: readonly string[]): Promise<void> {
+    const keys = hashes.flatMap((hash) => [sessionKey(hash), revealedKey(hash)])
+    await redis
+      .multi()
+      .del(...keys)
+      .zrem(roleKey(role), ...hashes)
+      .exec()
+  }
+
+  /** Notes a use. A session that has ended meanwhile stays ended. */
+  async function touch(hash: string, { role, expiresAtMs }: StoredSession): Promise<void> {
+    const forMs = Math.min(IDLE_MS, expiresAtMs - nowMs())
+    await redis
+      .multi()
+      .pexpire(sessionKey(hash), forMs)
+      .pexpire(revealedKey(hash), forMs)
+      .zadd(roleKey(role), 'XX', nowMs(), hash)
+      .exec()
+  }
+
+  function revealedOf(hash: string, { expiresAtMs }: StoredSession, known: readonly string[]): Session['revealed'] {
+    const names = new Set(known)
+    return {
+      add: async (name) => {
+        names.add(name)
+        const key = revealedKey(hash)
+        await orNoSessions(
+          redis
+            .multi()
+            .zadd(key, nowMs(), name)
+            .zremrangebyrank(key, 0, -MAX_REVEALED - 1)
+            .pexpire(key, Math.min(IDLE_MS, expiresAtMs - nowMs()))
+            .exec(),
+        )
+      },
+      has: (name) => names.has(name),
+    }
+  }
+
+  async function open({ host, address, lastsMs, ...person }: Person): Promise<Session> {
+    const id = randomBytes(ID_BYTES).toString('base64url')
+    const hash = hashOf(id)
+    const actor: Actor = { ...person, logName: randomBytes(4).toString('hex') }
+    const stored = { ...actor, host, address, expiresAtMs: nowMs() + lastsMs }
+    await redis
+      .multi()
+      .set(sessionKey(hash), JSON.stringify(stored), 'PX', Math.min(IDLE_MS, lastsMs))
+      .zadd(roleKey(actor.role), nowMs(), hash)
+      .pexpire(roleKey(actor.role), TOKEN_SESSION_MS)
+      .exec()
+    await makeRoom(actor.role)
+    return { ...actor, id, expiresAtMs: stored.expiresAtMs, revealed: revealedOf(hash, stored, []) }
+  }
+
+  async function find(id: string | undefined, host: string): Promise<Session | undefined> {
+    if (!Id.safeParse(id).success || id === undefined) return undefined
+    const hash = hashOf(id)
+    const [text, names] = await Promise.all([redis.get(sessionKey(hash)), redis.zrange(revealedKey(hash), '0', '-1')])
+    const stored = parseStored(text)
+    if (!stored || stored.host !== host || stored.expiresAtMs <= nowMs()) return undefined
+    // Nobody waits for it: without it, the session ends a little earlier.
+    void touch(hash, stored).catch(() => {})
+    const { role, name, isVerified, subject, logName, expiresAtMs } = stored
+    const actor: Actor = { role, name, isVerified, subject, logName }
+    return { ...actor, id, expiresAtMs, revealed: revealedOf(hash, stored, names) }
   }
 
   return {
-    open: (role, person) => {
-      const id = randomBytes(ID_BYTES).toString('base64url')
-      const logName = randomBytes(4).toString('hex')
-      const { name } = person
-      const actor: Actor = { role, name, isVerified: false, subject: null, logName }
-      const session = { ...actor, id, expiresAtMs: nowMs() + SESSION_MS, revealed: createRevealed() }
-      sessions.set(id, { session, person })
-      makeRoom(role)
-      return session
-    },
-    find: (id, host) => {
-      const opened = id === undefined ? undefined : sessions.get(id)
-      if (!opened || opened.person.host !== host) return undefined
-      const { session } = opened
-      sessions.delete(session.id)
-      if (session.expiresAtMs <= nowMs()) return undefined
-      sessions.set(session.id, opened)
-      return session
-    },
-    close: (id) => void sessions.delete(id),
+    open: (person) => orNoSessions(open(person)),
+    find: (id, host) => orNoSessions(find(id, host)),
+    close: ({ id, role }) => orNoSessions(remove(role, [hashOf(id)])),
   }
 }
 
-/** Beyond {@link MAX_REVEALED} names the oldest is dropped. */
-function createRevealed(): Session['revealed'] {
-  const names = new Set<string>()
-  return {
-    add: (name) => {
-      names.delete(name)
-      names.add(name)
-      const [oldest] = names
-      if (names.size > MAX_REVEALED && oldest !== undefined) names.delete(oldest)
-    },
-    has: (name) => names.has(name),
+async function orNoSessions<Answer>(work: Promise<Answer>): Promise<Answer> {
+  try {
+    return await work
+  } catch (error) {
+    throw new NoSessionsError(error)
   }
+}
+
+function hashOf(id: string): string {
+  return createHash('sha256').update(id).digest('base64url')
+}
+
+/** Returns undefined for a session that has ended, or was written by a version with other members. */
+function parseStored(text: string | null): StoredSession | undefined {
+  return text === null ? undefined : StoredSession.safeParse(JSON.parse(text)).data
+}
+
+/** Returns sessions to evict: each is the first one of the address that then has the most. `opened`: least recently used first. */
+function oldestOfMost(
+  opened: readonly { readonly hash: string; readonly address: string }[],
+  count: number,
+): readonly string[] {
+  const groups = [...Map.groupBy(opened, ({ address }) => address).values()]
+  return Array.from({ length: Math.max(0, count) }, () => {
+    const most = groups.reduce((one, other) => (other.length > one.length ? other : one))
+    return most.shift()?.hash ?? ''
+  })
 }

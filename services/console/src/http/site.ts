@@ -1,24 +1,35 @@
 import type { IncomingMessage } from 'node:http'
 import type { CookieOptions, Response } from 'express'
-import { type Session, SESSION_MS, type Sessions } from './sessions.ts'
+import type { Session, Sessions } from './sessions.ts'
 
-/** Address of the console for browsers, and the cookie of its sessions. */
+/** Address of the console for browsers, and its cookies. */
 export interface Site {
   /** `/`, or the prefix with a slash at both ends. */
   readonly basePath: string
+  /** The configured address, which ends with a slash; undefined: it is that of each request. */
+  readonly base: URL | undefined
   /** Returns true if a page of the console sent the request. Other sites cannot forge that. */
   readonly isOwnRequest: (request: IncomingMessage) => boolean
   /** `Host` of a request, and the network address of its caller. */
   readonly callerOf: (request: IncomingMessage) => { readonly host: string; readonly address: string }
-  readonly sessionOf: (request: IncomingMessage, sessions: Sessions) => Session | undefined
+  readonly sessionOf: (request: IncomingMessage, sessions: Sessions) => Promise<Session | undefined>
   /** Sets the cookie so that scripts cannot read it and requests of other sites do not carry it. */
-  readonly setCookie: (request: IncomingMessage, response: Response, id: string) => void
+  readonly setCookie: (request: IncomingMessage, response: Response, id: string, lastsMs: number) => void
   readonly clearCookie: (request: IncomingMessage, response: Response) => void
+  /** The cookie of a begun sign-in. Browsers send it with the way back from the provider's pages. */
+  readonly signInCookie: {
+    readonly of: (request: IncomingMessage) => string | undefined
+    readonly set: (request: IncomingMessage, response: Response, text: string) => void
+    readonly clear: (request: IncomingMessage, response: Response) => void
+  }
 }
 
 /** A page of another site needs a preflight to send this header, and the console answers none. */
 const OWN_HEADER = 'x-nextvisit-console'
 const COOKIE = 'nextvisit_console'
+const SIGN_IN_COOKIE = 'nextvisit_console_sign_in'
+/** For the pages of the provider: passwords, second factors. */
+const SIGN_IN_MS = 15 * 60_000
 
 /**
  * `publicUrl`: address behind a proxy. Without it, the address is `Host` over HTTP.
@@ -32,10 +43,12 @@ export function createSite(publicUrl: string | undefined): Site {
   const basePath = url ? `${url.pathname.replace(/\/+$/, '')}/` : '/'
   const isSecure = url?.protocol === 'https:'
   const cookie: CookieOptions = { httpOnly: true, sameSite: 'strict', secure: isSecure, path: basePath }
+  // The way back from the provider is a navigation from another site.
+  const signInCookie: CookieOptions = { ...cookie, sameSite: 'lax' }
 
-  function nameFor({ headers }: IncomingMessage): string {
+  function nameFor({ headers }: IncomingMessage, prefix = COOKIE): string {
     const port = url ? url.port : portOf(headers.host)
-    const name = port === '' ? COOKIE : `${COOKIE}_${port}`
+    const name = port === '' ? prefix : `${prefix}_${port}`
     if (!isSecure) return name
     // Browsers then refuse the cookie from other hosts of the domain, and over HTTP.
     return `${basePath === '/' ? '__Host-' : '__Secure-'}${name}`
@@ -43,6 +56,7 @@ export function createSite(publicUrl: string | undefined): Site {
 
   return {
     basePath,
+    base: url && new URL(basePath, url),
     isOwnRequest: (request) => request.headers[OWN_HEADER] === '1' && request.headers.origin === originOf(request),
     callerOf: ({ headers, socket }) => {
       // The proxy appends the address of its caller.
@@ -54,14 +68,28 @@ export function createSite(publicUrl: string | undefined): Site {
         : undefined
       return { host: headers.host ?? '', address: forwarded || (socket.remoteAddress ?? '') }
     },
-    sessionOf: (request, sessions) => {
-      const name = nameFor(request)
-      const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))
-      return sessions.find(pairs.find(([given]) => given === name)?.[1], request.headers.host ?? '')
-    },
-    setCookie: (request, response, id) => response.cookie(nameFor(request), id, { ...cookie, maxAge: SESSION_MS }),
+    sessionOf: (request, sessions) => sessions.find(cookieOf(request, nameFor(request)), request.headers.host ?? ''),
+    setCookie: (request, response, id, lastsMs) =>
+      response.cookie(nameFor(request), id, { ...cookie, maxAge: lastsMs }),
     clearCookie: (request, response) => response.clearCookie(nameFor(request), cookie),
+    signInCookie: {
+      of: (request) => {
+        const given = cookieOf(request, nameFor(request, SIGN_IN_COOKIE))
+        return given === undefined ? undefined : Buffer.from(given, 'base64url').toString()
+      },
+      set: (request, response, text) =>
+        response.cookie(nameFor(request, SIGN_IN_COOKIE), Buffer.from(text).toString('base64url'), {
+          ...signInCookie,
+          maxAge: SIGN_IN_MS,
+        }),
+      clear: (request, response) => response.clearCookie(nameFor(request, SIGN_IN_COOKIE), signInCookie),
+    },
   }
+}
+
+function cookieOf(request: IncomingMessage, name: string): string | undefined {
+  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))
+  return pairs.find(([given]) => given === name)?.[1]
 }
 
 /** Returns the port in a `Host` header; empty: the default one. */

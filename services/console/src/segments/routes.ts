@@ -62,9 +62,9 @@ export function createSegmentRoutes({ catalog, projector }: Pick<Dependencies, '
         next: page.answer.next,
       })
     }),
-    revealSegment: inProject(({ config }, path, { revealed }) => {
+    revealSegment: inProject(async ({ config }, path, { revealed }) => {
       if (!config.segments.some(({ id }) => id === path.segmentId)) return NO_SEGMENT
-      revealed.add(nameOf(path))
+      await revealed.add(nameOf(path))
       return answered({})
     }),
   })

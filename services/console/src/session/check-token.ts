@@ -18,14 +18,14 @@ const MAX_WRONG = 10
  */
 export function createTokenCheck(tokens: ConsoleConfig['tokens'], nowMs: () => number): (token: string) => TokenCheck {
   const digests = {
-    operator: digest(tokens.operator),
+    operator: tokens.operator === undefined ? null : digest(tokens.operator),
     viewer: tokens.viewer === undefined ? null : digest(tokens.viewer),
   }
   let wrongAtMs: number[] = []
 
   return (token) => {
     const given = digest(token)
-    const isOperator = timingSafeEqual(given, digests.operator)
+    const isOperator = digests.operator !== null && timingSafeEqual(given, digests.operator)
     const isViewer = digests.viewer !== null && timingSafeEqual(given, digests.viewer)
     if (isOperator) return { outcome: 'accepted', role: 'operator' }
     if (isViewer) return { outcome: 'accepted', role: 'viewer' }

@@ -3,15 +3,20 @@ import { type RequestHandler, Router } from 'express'
 import { API_ROUTES } from '../api-routes.ts'
 import { refuse } from '../http/api-route.ts'
 import { badInput, readBodyOf, sendJson, sendRefusal, sessionFields } from '../http/app.ts'
-import type { Session, Sessions } from '../http/sessions.ts'
+import { type Session, type Sessions, TOKEN_SESSION_MS } from '../http/sessions.ts'
 import type { Site } from '../http/site.ts'
-import { type SessionAnswer, sessionApi } from './api.ts'
+import { type SessionAnswer, sessionApi, type SignInAnswer } from './api.ts'
 import type { TokenCheck } from './check-token.ts'
+import { createOpenSession } from './open-session.ts'
+import { createOpenIdRouter, type OpenId } from './openid-routes.ts'
 
 interface SessionRouterParts {
   readonly site: Site
   readonly sessions: Sessions
-  readonly checkToken: (token: string) => TokenCheck
+  /** undefined: nobody signs in with a token. */
+  readonly checkToken: ((token: string) => TokenCheck) | undefined
+  /** undefined: nobody signs in with an identity provider. */
+  readonly openId: OpenId | undefined
   /** Resolves to true if *Try it* has keys. */
   readonly canTry: () => Promise<boolean>
   readonly logger: Logger
@@ -22,31 +27,40 @@ const WRONG_TOKEN = refuse(
   'wrong-token',
   'This is not a token of this console. npx -y pnpm start prints it; elsewhere it is CONSOLE_TOKEN.',
 )
+const NO_TOKENS = refuse(403, 'no-tokens', 'This console accepts no tokens. Sign in with the identity provider.')
 
 /** Answers the routes that need no session. They are served apart, as they set and clear its cookie. */
-export function createSessionRouter({
-  site,
-  sessions,
-  checkToken,
-  canTry,
-  logger,
-}: SessionRouterParts): RequestHandler {
+export function createSessionRouter(parts: SessionRouterParts): RequestHandler {
+  const { site, sessions, checkToken, openId, canTry, logger } = parts
   const router = Router()
   const readBody = readBodyOf()
+  const openSession = createOpenSession(parts)
 
-  const answerOf = async ({ role, name, expiresAtMs }: Session): Promise<SessionAnswer> => ({
+  const answerOf = async ({ role, name, isVerified, expiresAtMs }: Session): Promise<SessionAnswer> => ({
     role,
     name,
+    verifiedBy: isVerified ? (openId?.name ?? null) : null,
     expiresAt: new Date(expiresAtMs).toISOString(),
     canTry: await canTry(),
   })
 
   router.get(`/${API_ROUTES.readSession.path}`, async (request, response) => {
-    const session = site.sessionOf(request, sessions)
+    const session = await site.sessionOf(request, sessions)
     sendJson(response, 200, JSON.stringify(session ? await answerOf(session) : null))
   })
 
+  router.get(`/${API_ROUTES.readSignIn.path}`, async (_request, response) => {
+    const provider = openId && { name: openId.name, isAvailable: await openId.provider.isAvailable() }
+    const answer: SignInAnswer = {
+      hasTokens: checkToken !== undefined,
+      provider: provider ?? null,
+      roles: openId?.roles ?? null,
+    }
+    sendJson(response, 200, JSON.stringify(answer))
+  })
+
   router.post(`/${API_ROUTES.signIn.path}`, async (request, response) => {
+    if (!checkToken) return sendRefusal(response, NO_TOKENS)
     await readBody(request, response)
     const body = sessionApi.signIn.input.safeParse(request.body)
     if (!body.success) return sendRefusal(response, badInput(body.error))
@@ -60,22 +74,23 @@ export function createSessionRouter({
       logger.warn({}, 'sign-in with a wrong token refused')
       return sendRefusal(response, WRONG_TOKEN)
     }
-    const name = body.data.name || checked.role
-    const session = sessions.open(checked.role, { ...site.callerOf(request), name })
-    site.setCookie(request, response, session.id)
-    logger.info({ action: 'sign in', ...sessionFields(session) }, 'console action')
+    const { role } = checked
+    const person = { role, name: body.data.name || role, isVerified: false, subject: null, lastsMs: TOKEN_SESSION_MS }
+    const session = await openSession(request, response, person)
     sendJson(response, 200, JSON.stringify(await answerOf(session)))
   })
 
-  router.delete(`/${API_ROUTES.signOut.path}`, (request, response) => {
-    const session = site.sessionOf(request, sessions)
+  router.delete(`/${API_ROUTES.signOut.path}`, async (request, response) => {
+    const session = await site.sessionOf(request, sessions)
     if (session) {
-      sessions.close(session.id)
+      await sessions.close(session)
       logger.info({ action: 'sign out', ...sessionFields(session) }, 'console action')
     }
     site.clearCookie(request, response)
-    sendJson(response, 200, '{}')
+    const leaveTo = session?.isVerified ? ((await openId?.provider.signOutAddress()) ?? null) : null
+    sendJson(response, 200, JSON.stringify({ leaveTo }))
   })
 
+  if (openId) router.use(createOpenIdRouter({ site, openId, openSession }))
   return router
 }

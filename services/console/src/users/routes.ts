@@ -98,8 +98,8 @@ export function createUserRoutes({ catalog, users, exportUser, readRefusals, now
       const config = known?.project(path.organization, path.project)?.config
       return answered(timelineOf({ path, request, log: read.answer, forms, refusals, config, mask }))
     },
-    revealUser: inProject((_, path, { revealed }) => {
-      revealed.add(revealedName(path))
+    revealUser: inProject(async (_, path, { revealed }) => {
+      await revealed.add(revealedName(path))
       return answered({})
     }),
     exportUser: (path, session) => exportUser(path, session),

@@ -132,8 +132,8 @@ export function createWebhookRoutes(parts: WebhookRoutesParts) {
       const withheld = await withheldFrom(session, path, read.answer, signal)
       return answered({ ...(withheld === null ? read.answer : withoutBodies(read.answer)), withheld })
     }),
-    revealDelivery: inProject((_, path, { revealed }) => {
-      revealed.add(nameOf(path))
+    revealDelivery: inProject(async (_, path, { revealed }) => {
+      await revealed.add(nameOf(path))
       return answered({})
     }),
     listUserDeliveries: inProject(async ({ config }, { organization, project, userId }, _session, signal) => {

@@ -60,11 +60,12 @@ export function useSignOut() {
   const client = useQueryClient()
   return useMutation({
     mutationFn: () => callApi('signOut', {}),
-    onSettled: () => {
+    onSuccess: ({ leaveTo }) => {
       client.setQueryData(SESSION, null)
       client.setQueryData(HAS_ENDED, false)
       // The next session must not see data that was loaded for this one.
       client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] })
+      if (leaveTo !== null) location.assign(leaveTo)
     },
   })
 }

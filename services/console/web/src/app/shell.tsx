@@ -93,9 +93,11 @@ function Account({ session }: { readonly session: SessionAnswer }) {
       <ZoneSwitch />
       <p className="who">
         {session.name === session.role ? null : <span>{session.name}</span>}
+        {session.verifiedBy === null ? null : <span className="quiet">by {session.verifiedBy}</span>}
         <span className="pill">{session.role}</span>
       </p>
-      <button type="button" onClick={() => signOut.mutate()}>
+      {signOut.error && <ErrorNote error={signOut.error} />}
+      <button type="button" disabled={signOut.isPending} onClick={() => signOut.mutate()}>
         Sign out
       </button>
     </div>
