@@ -289,6 +289,36 @@ describe('addresses', () => {
   })
 })
 
+const consoleEnv = (name: string) =>
+  podsOf(name).find(({ container }) => container.name === 'console')?.container.env ?? []
+const optionalSecret = (key: string) =>
+  expect.objectContaining({
+    name: key,
+    valueFrom: { secretKeyRef: expect.objectContaining({ key, optional: true }) as unknown },
+  }) as unknown
+
+describe('the sign-in to the console', () => {
+  it('needs a token without an identity provider, and with one the settings of both, whose secrets are optional', () => {
+    expect(consoleEnv('minimal')).not.toContainEqual(optionalSecret('CONSOLE_TOKEN'))
+    expect(consoleEnv('minimal').map(({ name }) => name)).toContain('CONSOLE_TOKEN')
+    expect(consoleEnv('minimal').filter(({ name }) => name.includes('OIDC'))).toEqual([])
+    for (const key of ['CONSOLE_TOKEN', 'CONSOLE_VIEWER_TOKEN', 'CONSOLE_OIDC_CLIENT_SECRET'])
+      expect(consoleEnv('everything')).toContainEqual(optionalSecret(key))
+    expect(
+      consoleEnv('everything').flatMap(({ name, value }) => (name.includes('OIDC') && value ? [[name, value]] : [])),
+    ).toEqual([
+      ['CONSOLE_OIDC_CLIENT_ID', 'nextvisit'],
+      ['CONSOLE_OIDC_ISSUER', 'https://sso.example.com/realms/staff'],
+      ['CONSOLE_OIDC_NAME', 'Staff'],
+      ['CONSOLE_OIDC_OPERATORS', 'Platform Team,on-call'],
+      ['CONSOLE_OIDC_ROLES_CLAIM', 'realm_access.roles'],
+      ['CONSOLE_OIDC_SCOPES', 'openid profile email'],
+      ['CONSOLE_OIDC_SESSION_MINUTES', '240'],
+      ['CONSOLE_OIDC_VIEWERS', 'nextvisit-viewer'],
+    ])
+  })
+})
+
 describe('values', () => {
   it.each<[string, object, string]>([
     ['without brokers', {}, 'kafka.brokers'],
@@ -297,9 +327,27 @@ describe('values', () => {
     ['misspelt for a service', { ...MINIMAL, services: { metering: { replica: 3 } } }, "'replica'"],
     ['of a wrong type', { ...MINIMAL, services: { metering: { replicas: 'three' } } }, '/services/metering/replicas'],
     [
-      'with two consoles, of which each would know only its own sessions',
-      { ...MINIMAL, services: { console: { replicas: 2 } } },
-      '/services/console/replicas',
+      'with two consoles and the disk of one',
+      { ...MINIMAL, console: { persistence: { enabled: true } }, services: { console: { replicas: 2 } } },
+      'console.persistence.enabled',
+    ],
+    [
+      'with an issuer that has no https',
+      { ...MINIMAL, console: { oidc: { issuer: 'http://sso.example.com' } } },
+      '/console/oidc/issuer',
+    ],
+    [
+      'with an issuer, and without an address to which it returns people',
+      { ...MINIMAL, console: { oidc: { issuer: 'https://sso.example.com', clientId: 'a', rolesClaim: 'groups' } } },
+      'console.publicUrl',
+    ],
+    [
+      'with an issuer, and without the claim that gives roles',
+      {
+        ...MINIMAL,
+        console: { publicUrl: 'https://a.example', oidc: { issuer: 'https://sso.example.com', clientId: 'a' } },
+      },
+      'console.oidc.rolesClaim',
     ],
     ['of an unknown mechanism', { kafka: { ...MINIMAL.kafka, sasl: { mechanism: 'md5' } } }, '/kafka/sasl/mechanism'],
     ['with a broker without a port', { kafka: { brokers: ['kafka'] } }, '/kafka/brokers/0'],
@@ -367,7 +415,10 @@ describe('the guide', () => {
 
   it('creates a Secret with these keys, and with the roles of the consumers', () => {
     const created = Array.from(guide.matchAll(/--from-literal=([A-Z_]+)=.*\\?$/gm), ([, key = '']) => key)
-    expect(listed.filter((key) => !created.includes(key))).toEqual(['CONSOLE_VIEWER_TOKEN'])
+    expect(listed.filter((key) => !created.includes(key))).toEqual([
+      'CONSOLE_VIEWER_TOKEN',
+      'CONSOLE_OIDC_CLIENT_SECRET',
+    ])
     for (const { role, databaseVariable } of consumers) {
       expect(guide).toContain(`--from-literal=${databaseVariable}="postgresql://${role}:`)
     }

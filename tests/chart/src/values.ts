@@ -39,6 +39,13 @@ export const EVERYTHING = {
   },
   console: {
     publicUrl: 'https://ops.example.com/nextvisit',
+    oidc: {
+      issuer: 'https://sso.example.com/realms/staff',
+      clientId: 'nextvisit',
+      name: 'Staff',
+      rolesClaim: 'realm_access.roles',
+      operators: ['Platform Team', 'on-call'],
+    },
     allowReplays: true,
     persistence: { enabled: true, storageClassName: 'fast' },
   },

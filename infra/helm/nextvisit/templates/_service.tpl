@@ -39,7 +39,7 @@ user-eraser: [USER_ERASER_DATABASE_URL, NEXTVISIT_SECRET_KEY, REDIS_URL]
 {{ include "nextvisit.consumers" . }}
 gateway: [NEXTVISIT_SECRET_KEY, REDIS_URL]
 {{- if .Values.console.enabled }}
-console: [NEXTVISIT_SECRET_KEY, CONSOLE_TOKEN]
+console: [NEXTVISIT_SECRET_KEY, REDIS_URL{{ if not .Values.console.oidc.issuer }}, CONSOLE_TOKEN{{ end }}]
 {{- end }}
 {{- end }}
 
