@@ -1,5 +1,5 @@
 import type { CatalogProject, CatalogView } from '@nextvisit/catalog'
-import type { AddressedReply, ErasedUser, FormFactToPublish } from '@nextvisit/consumer'
+import type { AddressedReply, ErasedUser, FormFactToPublish, Recorded } from '@nextvisit/consumer'
 import type { GateOutcome, GateReason, ProjectRef, Trigger, UserRef } from '@nextvisit/contracts'
 import type { NewRow } from '@nextvisit/database'
 import {
@@ -102,8 +102,13 @@ export function projectOf({ projects }: Draft, fact: ProjectRef, catalog: Catalo
   return projects.get(key)
 }
 
-/** Changes a user's queue, and collects the facts of the change. */
-export function changeQueue({ facts }: Draft, user: DraftUser, change: QueueChange): void {
+/** Changes a user's queue, and collects the facts of the change, in the trace of the record that caused it. */
+export function changeQueue(
+  { facts }: Draft,
+  user: DraftUser,
+  change: QueueChange,
+  { traceparent }: Pick<Recorded<unknown>, 'traceparent'>,
+): void {
   user.queue = change.queue
-  facts.push(...change.facts.map((fact) => ({ fact, partition: user.partition })))
+  facts.push(...change.facts.map((fact) => ({ fact, partition: user.partition, traceparent })))
 }

@@ -28,7 +28,7 @@ export function evaluateRecord(
   const { config, revision: catalogRevision } = configured
   const cause = { user, recordId, environment, catalogRevision, offset: Number(offset) }
   const { decisions, ...change } = queueForms(compileForms(config), user, trigger, cause)
-  changeQueue(draft, user, change)
+  changeQueue(draft, user, change, record)
   for (const decision of decisions) {
     const { formId, gates } = decision
     const outcome = decision.outcome === 'queued' ? 'queued' : decision.reason

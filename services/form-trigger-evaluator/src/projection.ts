@@ -141,7 +141,7 @@ function evolveEvent(draft: Draft, record: Recorded<EventTracked>, context: Fold
 /** Confirms an offer, however late the record is folded. A rebuild takes it from `form-events`. */
 function evolveVisitAnswered(draft: Draft, record: Recorded<VisitAnswered>, { mode }: FoldContext): void {
   const user = userOf(draft, record)
-  if (mode !== 'rebuild') changeQueue(draft, user, confirm(user.queue, record.fact))
+  if (mode !== 'rebuild') changeQueue(draft, user, confirm(user.queue, record.fact), record)
 }
 
 /**
@@ -164,8 +164,8 @@ function evolveAnswerGiven(draft: Draft, record: Recorded<AnswerGiven>, context:
  */
 function evolveErased(draft: Draft, record: Recorded<UserErased>, { mode }: FoldContext): void {
   draft.erased.push(erasedUserOf(record))
-  const { fact, offset, partition } = record
-  if (mode !== 'rebuild') draft.facts.push({ fact: queueErasedBy(fact, Number(offset)), partition })
+  const { fact, offset, partition, traceparent } = record
+  if (mode !== 'rebuild') draft.facts.push({ fact: queueErasedBy(fact, Number(offset)), partition, traceparent })
 }
 
 /** Returns the reply to a gateway that waits for a record of a user who is erased: no form. */

@@ -8,10 +8,10 @@ import type { Draft, DraftUser } from './draft.ts'
  * has the outcome of the moment when it is folded. Returns the outcome.
  */
 export function recordAnswer(draft: Draft, user: DraftUser, record: Recorded<AnswerGiven>): AnswerOutcome {
-  const { fact, sealed } = record
+  const { fact, sealed, partition, traceparent } = record
   const { queue, fact: answered } = answerRow(user.queue, fact, sealed ?? unopened(fact).sealed)
   user.queue = queue
-  draft.facts.push({ fact: answered, partition: record.partition })
+  draft.facts.push({ fact: answered, partition, traceparent })
   return answered.outcome
 }
 

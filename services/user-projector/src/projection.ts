@@ -103,13 +103,13 @@ function evolveAnswer(draft: Draft, record: Recorded<AnswerGiven>, context: Fold
 /** Changes the user of a record, and publishes the memberships that this changes. */
 function changeUser(
   draft: Draft,
-  { fact, offset }: Recorded<ActivityFact | AnswerGiven>,
+  { fact, offset, traceparent }: Recorded<ActivityFact | AnswerGiven>,
   context: FoldContext,
   change: (user: DraftUser) => void,
 ): void {
   const user = loadedUser(draft, fact)
   const changes = changeAndRecomputeSegments(user, fact, () => change(user))
-  publishChanges(draft, user, { changes, causeOffset: offset, record: fact }, context)
+  publishChanges(draft, user, { changes, causeOffset: offset, record: fact, traceparent }, context)
 }
 
 /** Returns the user of a fact. Throws if `load` has missed it: without an error, the fact would be lost. */

@@ -12,8 +12,9 @@ interface ChangesOf {
   readonly changes: readonly SegmentChange[]
   /** The offset of the record, or of the last one before a tick. */
   readonly causeOffset: bigint
-  /** The record that the user was folded for. Absent: a tick. */
+  /** The record that the user was folded for, and its trace. Absent: a tick. */
   readonly record?: ActivityFact | AnswerGiven
+  readonly traceparent?: string | undefined
 }
 
 /**
@@ -23,13 +24,13 @@ interface ChangesOf {
 export function publishChanges(
   draft: Draft,
   user: DraftUser,
-  { changes, causeOffset, record }: ChangesOf,
+  { changes, causeOffset, record, traceparent }: ChangesOf,
   { mode }: Pick<FoldContext, 'mode'>,
 ): void {
   if (changes.length === 0 || mode === 'rebuild') return
   const { partition, segments } = user
   const cause = { causeOffset: Number(causeOffset), catalogRevision: segments.revision, ...(record && { record }) }
-  for (const fact of segmentFactsOf(user, changes, cause)) draft.changes.push({ fact, partition })
+  for (const fact of segmentFactsOf(user, changes, cause)) draft.changes.push({ fact, partition, traceparent })
   if (draft.records > 1 && draft.changes.length > MAX_CHANGES_A_COMMIT)
     throw new BatchTooLargeError(draft.changes.length * CHANGE_BYTES, MAX_CHANGES_A_COMMIT * CHANGE_BYTES)
 }

@@ -71,6 +71,7 @@ export const Delivery = [
     at: 'timestamptz',
     body: 'text',
     capture: 'text[]',
+    traceparent: 'text?',
     status: 'text',
     attempts: 'int',
     round: 'int',

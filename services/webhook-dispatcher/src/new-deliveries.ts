@@ -3,6 +3,7 @@ import type { AnyFormFact, Webhook } from '@nextvisit/contracts'
 import type { NewRow, Sql } from '@nextvisit/database'
 import { capturedMembersOf, deliveryIdOf, type ThinPayload } from '@nextvisit/domain'
 import type { EndpointRef } from '@nextvisit/catalog'
+import { isSampled } from '@nextvisit/service-kit'
 import { deliveries, turns } from './tables.ts'
 
 export type NewDelivery = NewRow<typeof deliveries>
@@ -22,7 +23,7 @@ export interface Report {
 /** Returns the delivery of a record. */
 export function deliveryOf(
   { organization, project, endpointId, replayId, webhook }: DeliveryStreamOf,
-  { fact, partition, offset }: Recorded<AnyFormFact>,
+  { fact, partition, offset, traceparent }: Recorded<AnyFormFact>,
   { type, body }: Report,
   createdAt: string,
 ): NewDelivery {
@@ -39,6 +40,7 @@ export function deliveryOf(
     at: fact.at,
     body,
     capture: capturedMembersOf(type, webhook.include),
+    traceparent: isSampled(traceparent) ? traceparent : undefined,
     status: 'pending',
     attempts: 0,
     round: 0,

@@ -12,14 +12,16 @@ export function insertOutbox(rows: readonly OutboxRow[]): Sql[] {
 export interface FormFactToPublish {
   readonly fact: SealedFormFact
   readonly partition: number
+  /** The trace of the record that caused it. Absent: time alone caused it. */
+  readonly traceparent?: string | undefined
 }
 
 /** Returns outbox rows for facts of a writer, in the same order. `source`: the name of the consumer. */
 export function formFactRows(source: string, facts: readonly FormFactToPublish[]): readonly OutboxRow[] {
-  return facts.map(({ fact, partition }) => ({
+  return facts.map(({ fact, partition, traceparent }) => ({
     partition,
     topic: TOPICS.formEvents,
     key: fact.userId,
-    ...encodeRecord(fact, { source, time: fact.at }),
+    ...encodeRecord(fact, { source, time: fact.at, traceparent }),
   }))
 }

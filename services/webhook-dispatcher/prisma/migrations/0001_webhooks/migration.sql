@@ -72,6 +72,8 @@ CREATE TABLE deliveries (
   body          text NOT NULL,
   -- What the body still lacks: traits, answers.
   capture       text[] NOT NULL,
+  -- Of the record, if its trace is sampled.
+  traceparent   text,
   status        text NOT NULL CHECK (status IN ('pending', 'delivered', 'failed')),
   attempts      int NOT NULL,
   -- Attempts since the delivery was created or retried.
