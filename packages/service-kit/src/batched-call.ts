@@ -41,9 +41,13 @@ export type BatchedOutcome<Answer> =
 
 /**
  * Asks one question, as part of a call. Never rejects. `deadlineAt` is a `performance.now()` instant; without it the question
- * has {@link UNAWAITED_MS}, because no request waits for the answer.
+ * has {@link UNAWAITED_MS}, because no request waits for the answer. `traceparent`: of the request that waits.
  */
-export type BatchedCall<Question, Answer> = (question: Question, deadlineAt?: number) => Promise<BatchedOutcome<Answer>>
+export type BatchedCall<Question, Answer> = (
+  question: Question,
+  deadlineAt?: number,
+  traceparent?: string,
+) => Promise<BatchedOutcome<Answer>>
 
 interface Waiting<Question, Answer> {
   readonly question: Question
@@ -51,6 +55,7 @@ interface Waiting<Question, Answer> {
   readonly weight: number
   readonly bytes: number
   readonly deadlineAt: number
+  readonly traceparent: string | undefined
   readonly resolve: (asked: BatchedOutcome<Answer>) => void
   /** Ends the wait of a question whose time is over. */
   readonly expire: () => void
@@ -120,7 +125,7 @@ export function createBatchedCall<Question, Answer>(
     const askedAt = performance.now()
     const groups = [...Map.groupBy(batch, ({ question }) => keyOf(question)).values()]
     const questions = groups.flatMap(([first]) => (first ? [first.question] : []))
-    const asked = await ask({ questions })
+    const asked = await ask({ questions }, { traceparents: batch.map(({ traceparent }) => traceparent) })
     const answers = asked.outcome === 'answered' ? asked.answer.answers : []
     const isComplete = answers.length === questions.length
     groups.forEach((group, index) => {
@@ -156,7 +161,7 @@ export function createBatchedCall<Question, Answer>(
     if (tenant.waiting.size === 0) tenants.delete(tenant.id)
   }
 
-  return (question, deadlineAt = performance.now() + UNAWAITED_MS) => {
+  return (question, deadlineAt = performance.now() + UNAWAITED_MS, traceparent) => {
     const timeoutMs = remainingMs(deadlineAt)
     const [weight, bytes, id] = [weightOf(question), bytesOf(question), tenantOf(question)]
     const tenant = tenants.get(id) ?? { id, waiting: new Set(), isAsking: false, answeredUpTo: 0 }
@@ -169,7 +174,7 @@ export function createBatchedCall<Question, Answer>(
       if (tenant.waiting.size === 0 && !tenant.isAsking) tenants.delete(id)
       resolve(position < tenant.answeredUpTo || (isPaced && answered.has(id)) ? CROWDED : UNAVAILABLE)
     }
-    const one: Waiting<Question, Answer> = { question, tenant, weight, bytes, deadlineAt, resolve, expire }
+    const one: Waiting<Question, Answer> = { question, tenant, weight, bytes, deadlineAt, traceparent, resolve, expire }
     let expiring: NodeJS.Immediate | undefined
     // After a stall of this process, an answer that has arrived is read first.
     const timer = setTimeout(() => (expiring = setImmediate(expire)), timeoutMs)

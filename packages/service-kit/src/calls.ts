@@ -13,6 +13,8 @@ export interface CallOptions {
   /** The caller's deadline, a `performance.now()` instant. It is sent with the call. Default: the client's timeout. */
   readonly deadlineAt?: number
   readonly signal?: AbortSignal
+  /** The `traceparent`s of requests that wait for the answer. */
+  readonly traceparents?: readonly (string | undefined)[] | undefined
 }
 
 export type CallOutcome<Answer> =

@@ -3,8 +3,9 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { z, type ZodType } from 'zod'
 import type { Addresses } from './addresses.ts'
-import type { CallOutcome, Send } from './calls.ts'
+import type { CallOptions, CallOutcome, Send } from './calls.ts'
 import { InternalCallError } from './errors.ts'
+import { isSampled } from './trace-context.ts'
 
 interface InternalClientOptions {
   /** The client uses the same address until a call to it fails, or until it vanishes. */
@@ -38,20 +39,22 @@ export function createInternalClient({ addresses, token, timeoutMs }: InternalCl
   const [httpAgent, httpsAgent] = [new HttpAgent(kept), new HttpsAgent(kept)]
   let preferred = ''
 
-  async function attempt(url: URL, payload: string, leftMs: number, signal?: AbortSignal): Promise<Response> {
-    const options = {
+  async function attempt(url: URL, payload: string, leftMs: number, options: CallOptions): Promise<Response> {
+    const { signal, traceparents: [traceparent] = [] } = options
+    const sent = {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
         authorization: `Bearer ${token}`,
         'x-deadline-ms': String(leftMs),
+        ...(isSampled(traceparent) && { traceparent }),
       },
       ...(signal && { signal }),
     }
     const request =
       url.protocol === 'https:'
-        ? requestHttps(url, { ...options, agent: httpsAgent })
-        : requestHttp(url, { ...options, agent: httpAgent })
+        ? requestHttps(url, { ...sent, agent: httpsAgent })
+        : requestHttp(url, { ...sent, agent: httpAgent })
     // An error after the response is also raised on the response.
     request.on('error', () => undefined)
     const giveUp = () => void request.destroy(new InternalCallError('No answer came in time.'))
@@ -68,7 +71,8 @@ export function createInternalClient({ addresses, token, timeoutMs }: InternalCl
     }
   }
 
-  return async ({ path, answer }, question, { deadlineAt = Infinity, signal } = {}) => {
+  return async ({ path, answer }, question, options = {}) => {
+    const { deadlineAt = Infinity, signal } = options
     const deadline = Math.min(deadlineAt, performance.now() + timeoutMs)
     const payload = JSON.stringify(question)
     const tried = new Set<string>()
@@ -88,7 +92,7 @@ export function createInternalClient({ addresses, token, timeoutMs }: InternalCl
         continue
       }
       tried.add(url)
-      const outcome = await attempt(new URL(path, url), payload, leftMs, signal).catch(unreachable)
+      const outcome = await attempt(new URL(path, url), payload, leftMs, options).catch(unreachable)
       const isFailed = outcome instanceof InternalCallError
       if (!isFailed && !isNotReady(outcome)) return outcomeOf(outcome, answer)
       // Later calls begin with the next address. Of concurrent failures only the first moves it.

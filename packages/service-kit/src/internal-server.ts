@@ -8,6 +8,8 @@ import { createHttpPart } from './http-part.ts'
 import { KEEP_IDLE_MS } from './internal-client.ts'
 import { messageOf } from './message-of.ts'
 import type { ServicePart } from './run-service.ts'
+import { isSampled, traceFields } from './trace-context.ts'
+import type { Tracing } from './tracing.ts'
 
 export type Health =
   | {
@@ -34,6 +36,7 @@ export interface InternalServerOptions {
   readonly takesCalls?: () => boolean
   /** How long a stop waits for kept connections, and refuses calls. Default: 0. */
   readonly drainWithinMs?: number
+  readonly tracing?: Tracing | undefined
 }
 
 const MAX_BODY = '1mb'
@@ -91,7 +94,7 @@ export function internalServerParts(
 }
 
 function createApp(options: InternalServerOptions): Express {
-  const { token, routes, isLive, isReady, metrics, logger, takesCalls = () => true } = options
+  const { token, routes, isLive, isReady, metrics, logger, takesCalls = () => true, tracing } = options
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -108,7 +111,8 @@ function createApp(options: InternalServerOptions): Express {
   })
   const readBody = express.json({ limit: MAX_BODY, inflate: false })
   const guards = [checkToken(token), requireReady(takesCalls)]
-  for (const route of routes) app.post(route.path, ...guards, readBody, answerCall(route, logger))
+  const traced = tracing ? [traceCall(tracing)] : []
+  for (const route of routes) app.post(route.path, ...guards, ...traced, readBody, answerCall(route, logger))
   app.use((_request, response) => refuse(response, 404, 'NO_SUCH_ROUTE', 'There is no such route on this port.'))
   app.use(answerBadBody)
   return app
@@ -148,6 +152,31 @@ function requireReady(takesCalls: () => boolean): RequestHandler {
   }
 }
 
+/** Records the span of a call whose caller is sampled. */
+function traceCall({ record }: Tracing): RequestHandler {
+  return ({ headers: { traceparent }, path }, response, next) => {
+    if (typeof traceparent === 'string' && isSampled(traceparent)) {
+      const beganAt = performance.now()
+      response.once('close', () =>
+        record({
+          name: `POST ${path}`,
+          kind: 'server',
+          causes: [traceparent],
+          beganAt,
+          endedAt: performance.now(),
+          attributes: {
+            'http.request.method': 'POST',
+            'http.route': path,
+            'http.response.status_code': response.statusCode,
+          },
+          error: response.statusCode >= 500 ? String(response.statusCode) : undefined,
+        }),
+      )
+    }
+    next()
+  }
+}
+
 function answerCall(route: CallRoute, logger: Logger): RequestHandler {
   return async (request, response) => {
     const body = route.question.safeParse(request.body)
@@ -167,7 +196,9 @@ function answerCall(route: CallRoute, logger: Logger): RequestHandler {
       else response.json(answer)
     } catch (err) {
       const isPassing = abort.signal.aborted || isExpectedToPass(err)
-      logger[isPassing ? 'warn' : 'error']({ err, route: route.path }, 'an internal call failed')
+      const { traceparent } = request.headers
+      const fields = { err, route: route.path, ...(typeof traceparent === 'string' && traceFields(traceparent)) }
+      logger[isPassing ? 'warn' : 'error'](fields, 'an internal call failed')
       if (isPassing) refuse(response, 503, 'UNAVAILABLE', 'The service cannot answer now; ask again.')
       else refuse(response, 500, 'INTERNAL_ERROR', 'The service failed to answer; its log has the error.')
     } finally {

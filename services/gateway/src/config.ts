@@ -8,10 +8,12 @@ import {
   readConfig,
   redisConfig,
   requiredKeyRingConfig,
+  tracingConfig,
 } from '@nextvisit/service-kit'
 import { z } from 'zod'
 import { REQUEST_BUDGET_MS } from './http/request-budget.ts'
 import { isAddressRange } from './http/caller-address.ts'
+import { samplerConfig } from './http/trace-sampler.ts'
 
 const gatewayConfig = z
   .object({
@@ -77,6 +79,8 @@ const schema = gatewayConfig
   .and(requiredKeyRingConfig)
   .and(internalServerConfig)
   .and(logConfig)
+  .and(tracingConfig)
+  .and(samplerConfig)
   .and(modeConfig)
 export type GatewayConfig = z.infer<typeof schema>
 

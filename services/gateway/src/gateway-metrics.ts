@@ -1,5 +1,6 @@
 import { isRequestFact, RECORDS, type RouteSignature, TOPICS, Unchecked, type UserFact } from '@nextvisit/contracts'
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { createHistogram } from '@nextvisit/service-kit'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import type { UndecryptableSecrets } from './ingest/signing-secrets.ts'
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>
@@ -8,12 +9,11 @@ export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>
 export function createGatewayMetrics(registry: Registry) {
   const registers = [registry]
   /** Labelled by the route's pattern, never by a URL. */
-  const durations = new Histogram({
+  const durations = createHistogram(registry, {
     name: 'nextvisit_gateway_request_seconds',
     help: 'From the headers of a request to its answer',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5],
-    registers,
   })
   const serviceCalls = new Counter({
     name: 'nextvisit_gateway_owner_calls_total',
@@ -33,12 +33,11 @@ export function createGatewayMetrics(registry: Registry) {
     labelNames: ['check'],
     registers,
   })
-  const replyWaits = new Histogram({
+  const replyWaits = createHistogram(registry, {
     name: 'nextvisit_gateway_reply_wait_seconds',
     help: 'From the ack of a record to the evaluator’s reply, or until the gateway stopped waiting',
     labelNames: ['outcome'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2],
-    registers,
   })
   const leftOut = new Counter({
     name: 'nextvisit_gateway_segment_left_out_total',
@@ -76,8 +75,8 @@ export function createGatewayMetrics(registry: Registry) {
   for (const outcome of ['replied', 'later']) replyWaits.zero({ outcome })
   for (const because of ['redis', 'projects']) droppedRefusals.inc({ because }, 0)
   return {
-    onAnswered: ({ method, pattern }: RouteSignature, status: number, durationMs: number) =>
-      durations.observe({ method, route: pattern, status: String(status) }, durationMs / 1_000),
+    onAnswered: ({ method, pattern }: RouteSignature, status: number, durationMs: number, traceparent?: string) =>
+      durations.observe({ method, route: pattern, status: String(status) }, durationMs / 1_000, traceparent),
     /** Counts a call to a service. A known user and a known name need none if the plan has no limit. */
     onServiceCall: (service: string, call: string) => serviceCalls.inc({ owner: service, call }),
     /**
@@ -93,8 +92,8 @@ export function createGatewayMetrics(registry: Registry) {
     onLeftOut: (reason: string, count: number) => leftOut.inc({ reason }, count),
     onRefused: (reason: string) => refusals.inc({ reason }),
     onRefusalsDropped: (because: string, count: number) => droppedRefusals.inc({ because }, count),
-    onReplyAwaited: (waitedMs: number, hasCome: boolean) =>
-      replyWaits.observe({ outcome: hasCome ? 'replied' : 'later' }, waitedMs / 1_000),
+    onReplyAwaited: (waitedMs: number, hasCome: boolean, traceparent?: string) =>
+      replyWaits.observe({ outcome: hasCome ? 'replied' : 'later' }, waitedMs / 1_000, traceparent),
     onBreaker: (breaker: string, isOpen: boolean) => breakersOpen.set({ breaker }, isOpen ? 1 : 0),
   }
 }

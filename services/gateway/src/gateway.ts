@@ -8,6 +8,7 @@ import {
   type Logger,
   type RedisConnection,
   serveCalls,
+  type Tracing,
 } from '@nextvisit/service-kit'
 import { createSealingKeys, type ErasureView } from '@nextvisit/user-keys'
 import { createKnownUsers } from './admission/known-users.ts'
@@ -23,6 +24,7 @@ import { createErasureRoutes } from './erasures/erasure-routes.ts'
 import { createLiftSuppression, createRequestErasure, type PublishErasure } from './erasures/request-erasure.ts'
 import { createReadSuppressions } from './erasures/read-suppressions.ts'
 import { createApp } from './http/app.ts'
+import { createTraceSampler, type SamplerOptions } from './http/trace-sampler.ts'
 import { admissionBudgetMs } from './http/request-budget.ts'
 import { createCallerAddress } from './http/caller-address.ts'
 import { createBatchRoute } from './ingest/batch-route.ts'
@@ -68,6 +70,9 @@ export interface GatewayParts
   /** Returns true once the process stops. Default: never. */
   readonly isStopping?: () => boolean
   readonly metrics: GatewayMetrics
+  readonly tracing?: Tracing | undefined
+  /** Default: no request is sampled. */
+  readonly sampler?: SamplerOptions
   readonly logger: Logger
   /** Default `user-events`. */
   readonly topic?: string
@@ -92,7 +97,13 @@ export function createGateway(parts: GatewayParts) {
   const watch = { logger, dependencies, onState: metrics.onBreaker }
 
   const withinMs = { readWithinMs: requestBudgetMs, admissionWithinMs: admissionBudgetMs(requestBudgetMs) }
-  const options = { ...withinMs, token: parts.internalToken, onCall: metrics.onServiceCall, ...watch }
+  const options = {
+    ...withinMs,
+    token: parts.internalToken,
+    onCall: metrics.onServiceCall,
+    tracing: parts.tracing,
+    ...watch,
+  }
   const clientOf = <Name extends keyof typeof services>(name: Name) =>
     createServiceClient(name, CALLS[name], { ...options, addresses: services[name] })
   const clients = {
@@ -207,6 +218,7 @@ export function createGateway(parts: GatewayParts) {
     }),
     callerAddress: createCallerAddress(parts.trustedProxies),
     onAnswered: metrics.onAnswered,
+    sample: parts.tracing && parts.sampler && createTraceSampler(parts.sampler),
     onRefused: keptRefusals.note,
     notReadyReasons,
   })

@@ -11,6 +11,8 @@ import {
   createRedisSubscriber,
   internalServerParts,
   runService,
+  startTracing,
+  tracingParts,
 } from '@nextvisit/service-kit'
 import { createErasureMetrics, createErasureView } from '@nextvisit/user-keys'
 import { readGatewayConfig } from './config.ts'
@@ -28,7 +30,8 @@ const config = configOrExit(readGatewayConfig)
 const logger = createLogger('gateway', config.logLevel)
 const instanceId = randomUUID()
 const connection = { ...config.kafka, clientId: `nextvisit-gateway-${instanceId}` }
-const metrics = createMetrics('gateway')
+const metrics = createMetrics('gateway', { isTraced: config.tracing !== undefined })
+const tracing = await startTracing(config.tracing, { service: 'gateway', logger, metrics })
 
 const catalog = createCatalogView(connection, {
   serviceName: 'gateway',
@@ -42,7 +45,7 @@ createErasureMetrics(metrics, erasures)
 const publisher = createPublisher(connection, {
   requestTimeoutMs: publishTimeoutMs(config.requestBudgetMs),
   logger,
-  onRequest: createPublishMetrics(metrics),
+  onRequest: createPublishMetrics(metrics, tracing),
 })
 const redis = createRedis({ url: config.redisUrl, name: 'gateway', logger })
 const subscriber = createRedisSubscriber({ url: config.redisUrl, name: 'gateway-replies', logger })
@@ -59,6 +62,7 @@ const gateway = createGateway({
   countryOf: loadCountries(),
   isStopping: () => server.isStopping(),
   metrics: createGatewayMetrics(metrics),
+  tracing,
   logger,
 })
 createSecretMetrics(metrics, gateway.undecryptableSecrets)
@@ -79,6 +83,7 @@ const internalServer = internalServerParts({
     return { status: 'available', alarms: [...catalog.problems().map(describeProblem), ...undecryptable] }
   },
   metrics,
+  tracing,
   logger,
 })
 const server = createHttpServer({
@@ -96,6 +101,7 @@ const service = runService({
   logger,
   stopWithinMs: STOP_WITHIN_MS + config.shutdownDelayMs,
   parts: [
+    ...tracingParts(tracing),
     internalServer.listening,
     { name: 'cluster check', ...clusterCheck },
     { name: 'redis', ...redis },

@@ -28,7 +28,7 @@ export function unfoldedPartOf(
   const [first] = records
   // Stands in for an undecodable batch whose first records were folded, before it was damaged.
   if (first && first.offset < from) records[0] = { ...first, offset: from }
-  return { checkpoint, records, nextOffset: batch.nextOffset, deadBecause }
+  return { checkpoint, records, nextOffset: batch.nextOffset, fetch: batch.fetch, deadBecause }
 }
 
 /** Returns the offset of a record, or the last offset of an undecodable batch. */

@@ -31,6 +31,7 @@ async function commitBatches<Fact extends AnyFact, Draft>(
   batches: readonly PartitionBatch[],
 ): Promise<Outcomes> {
   const { projection, db, serviceVersion } = parts
+  const beganAt = performance.now()
   const decoded = await decodeBatches(parts, batches)
   const recorded = decoded.flatMap((one) => one.recorded)
   const deadLetters = decoded.flatMap((one) => one.deadLetters)
@@ -42,7 +43,14 @@ async function commitBatches<Fact extends AnyFact, Draft>(
   ])
   if (stale.size > 0) return commitOthers(parts, batches, stale)
   const erased = recorded.filter(({ isErased }) => isErased)
-  parts.onCommitted?.({ recorded, duplicates: duplicates.length, erased: erased.length, outboxRows })
+  parts.onCommitted?.({
+    batches,
+    beganAt,
+    recorded,
+    duplicates: duplicates.length,
+    erased: erased.length,
+    outboxRows,
+  })
   const after = runAfterCommit(parts, draft, { duplicates, erased })
   const dropped = new Set(duplicates)
   return new Map(

@@ -2,6 +2,7 @@ import type { CatalogView } from '@nextvisit/catalog'
 import type { CommitDb } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
 import type { AnyFact, FoldContext, FoldMode, Projection, Recorded } from '../core/projection.ts'
+import type { PartitionBatch } from './partition-batch.ts'
 import type { PastLog } from './past-log.ts'
 import type { UserKeys } from './user-keys.ts'
 
@@ -22,6 +23,9 @@ export interface FoldParts<Fact extends AnyFact, Draft> {
   readonly logger?: Logger
   /** Called after each commit of batches. `recorded`: every decoded record, duplicates included. */
   readonly onCommitted?: (commit: {
+    readonly batches: readonly PartitionBatch[]
+    /** When the commit began to be prepared: a `performance.now()` instant. */
+    readonly beganAt: number
     readonly recorded: readonly Recorded<Fact>[]
     readonly duplicates: number
     /** The number of records that were folded without effect: see {@link Recorded.isErased}. */

@@ -1,4 +1,4 @@
-import type { FetchedRecord } from '@nextvisit/log'
+import type { FetchedRecord, FetchTime } from '@nextvisit/log'
 import type { Recorded } from '../core/projection.ts'
 import type { NewDeadLetter } from '../dead-letters/dead-letter-rows.ts'
 import type { PartitionCheckpoint } from './checkpoint.ts'
@@ -9,6 +9,8 @@ export interface PartitionBatch {
   readonly records: readonly FetchedRecord[]
   /** The checkpoint once the batch is committed. */
   readonly nextOffset: bigint
+  /** The request that fetched it. */
+  readonly fetch?: FetchTime | undefined
   /** Returns the reason why a record becomes a dead letter although it can be decoded. Absent: none does. */
   readonly deadBecause?: ((record: FetchedRecord) => string | undefined) | undefined
 }

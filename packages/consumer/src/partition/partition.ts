@@ -1,6 +1,8 @@
 import { causeOfSetAside } from '@nextvisit/contracts'
 import { backOffAfter, type ContinueAt, type FetchedBatch, type Logger, topicPartition } from '@nextvisit/log'
+import { sampledContexts } from '@nextvisit/service-kit'
 import { isUndecodable, mayPass } from '../core/errors.ts'
+import { traceparentOf } from '../fold/commit-tracing.ts'
 import { type Folded, NOTHING_FOLDED, type Outcome, type PartitionBatch, type Stale } from '../fold/partition-batch.ts'
 import { createBatchSlot } from './batch-slot.ts'
 import type { PartitionFold } from './partition-fold.ts'
@@ -74,7 +76,7 @@ export function createPartition(options: PartitionOptions): Partition {
   const progress = createProgressTracker({ topic, partition, logEnd, nextOffset, now, metrics, logger })
   const ticker = createPartitionTicker({ fold, progress, onCommit: noticeCommit, drainSoon, logger, signal })
   const slot = createBatchSlot(wake, signal)
-  let stopTimer: (() => void) | undefined
+  let receivedAt: number | undefined
   let failures = 0
   /** True if the batch waits to be read again, not to be folded. */
   let mustReadAgain = false
@@ -84,9 +86,15 @@ export function createPartition(options: PartitionOptions): Partition {
     failures = 0
     progress.noticeFolded(batch)
     if (nextOffset() < batch.nextOffset) return slot.repeat()
-    stopTimer?.()
+    observeFold(batch)
     await tickIfDue()
     slot.complete()
+  }
+
+  function observeFold({ records }: FetchedBatch): void {
+    if (receivedAt === undefined) return
+    const [context] = metrics.isTraced ? sampledContexts(records.map(traceparentOf)) : []
+    metrics.foldSeconds.observe({}, (performance.now() - receivedAt) / 1_000, context)
   }
 
   function retryLater(error: unknown): void {
@@ -120,7 +128,7 @@ export function createPartition(options: PartitionOptions): Partition {
       if (slot.state() !== 'idle')
         throw new Error(`${topicPartition(topic, partition)} was given a batch while it had one`)
       progress.noticeEnd(batch.highWatermark)
-      stopTimer = metrics.foldSeconds.startTimer()
+      receivedAt = performance.now()
       return slot.give(batch)
     },
     readyAtMs: () => (ticker.isRunning() ? Infinity : slot.readyAtMs()),

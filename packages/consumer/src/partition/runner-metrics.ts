@@ -1,3 +1,4 @@
+import { createHistogram, hasExemplars } from '@nextvisit/service-kit'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { PartitionProgress } from './partition-progress.ts'
 
@@ -34,6 +35,8 @@ export function createRunnerMetrics(
       },
     })
   return {
+    /** Latencies have exemplars. */
+    isTraced: hasExemplars(registry),
     records,
     lagRecords: gaugeOf({
       name: 'projection_lag_records',
@@ -66,11 +69,10 @@ export function createRunnerMetrics(
       buckets: [1, 3, 10, 30, 100, 300, 1_000],
       registers,
     }),
-    foldSeconds: new Histogram({
+    foldSeconds: createHistogram(registry, {
       name: 'projection_fold_seconds',
       help: 'Time from receiving a batch to its commit',
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
-      registers,
     }),
     deadLetters: new Counter({
       name: 'projection_dead_letters_total',

@@ -8,6 +8,7 @@ import {
   readConfig,
   redisConfig,
   requiredKeyRingConfig,
+  tracingConfig,
 } from '@nextvisit/service-kit'
 import type { KeyRing } from '@nextvisit/sealing'
 import { z } from 'zod'
@@ -25,6 +26,7 @@ export function readConsumerConfig(
     .and(databaseConfig(databaseVariable))
     .and(internalServerConfig)
     .and(logConfig)
+    .and(tracingConfig)
     .and(modeConfig)
     .and(isAwaited ? redisConfig : NO_REDIS)
     .and(opensRecords ? requiredKeyRingConfig : NO_KEYS)

@@ -12,6 +12,7 @@ import {
   partitionForKey,
   type Publisher,
 } from '@nextvisit/log'
+import { traceFields, type Tracing } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
 import { createAssignments } from '../assign/assignments.ts'
 import { createFetchPacing, FETCH_PAUSE_MS } from '../assign/fetch-pacing.ts'
@@ -23,6 +24,7 @@ import type { AnyFact, Projection, Recorded } from '../core/projection.ts'
 import { createCommitLoop } from '../partition/commit-loop.ts'
 import type { FoldParts } from '../fold/fold-parts.ts'
 import { createPastLog } from '../fold/past-log.ts'
+import { createCommitTracing } from '../fold/commit-tracing.ts'
 import { createOutboxDrain, type NotePublished } from '../outbox/outbox-drain.ts'
 import type { UserKeys } from '../fold/user-keys.ts'
 import { createTickRounds } from '../ticks/tick-rounds.ts'
@@ -63,6 +65,7 @@ export interface ProjectionRunnerParts<Fact extends AnyFact, Draft> {
   /** Default: the group of the service with the projection's name. */
   readonly groupId?: string
   readonly groupReader?: Partial<GroupReaderOptions>
+  readonly tracing?: Tracing | undefined
 }
 
 /**
@@ -124,6 +127,8 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
     })
   const drainSoon = (): void => outbox?.drainSoon()
 
+  const groupId = runnerParts.groupId ?? consumerGroupOf(name)
+  const traceCommit = runnerParts.tracing && createCommitTracing(runnerParts.tracing, { topic, groupId })
   const pastLog = createPastLog({ connection, topic, logAdmin, logger })
   const parts: FoldParts<Fact, Draft> = {
     projection,
@@ -133,9 +138,11 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
     serviceVersion,
     userKeys,
     logger,
-    onCommitted: ({ recorded, duplicates, erased, outboxRows }) => {
+    onCommitted: (commit) => {
+      const { recorded, duplicates, erased, outboxRows } = commit
+      traceCommit?.(commit)
       for (const { partition, offset, id, traceparent } of recorded)
-        logger.debug({ topic, partition, offset, recordId: id, traceparent }, 'Folded')
+        logger.debug({ topic, partition, offset, recordId: id, traceparent, ...traceFields(traceparent) }, 'Folded')
       for (const [type, count] of countTypes(recorded)) metrics.records.inc({ type }, count)
       const folded = recorded.length - duplicates
       if (folded > 0) metrics.batchRecords.observe(folded)
@@ -161,7 +168,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
   const groupReader = createGroupReader(
     connection,
     {
-      groupId: runnerParts.groupId ?? consumerGroupOf(name),
+      groupId,
       topics: [topic],
       withStandIns: true,
       logger,

@@ -13,6 +13,9 @@ import {
   runService,
   serveCalls,
   type ServicePart,
+  startTracing,
+  type Tracing,
+  tracingParts,
 } from '@nextvisit/service-kit'
 import type { Registry } from 'prom-client'
 import { createPartitionCounts } from '../assign/partition-counts.ts'
@@ -54,6 +57,8 @@ export interface WorkParts {
   readonly drainSoon: () => void
   readonly logger: Logger
   readonly metrics: Registry
+  /** Absent: traces are not exported. */
+  readonly tracing?: Tracing | undefined
   readonly now: () => Date
 }
 
@@ -76,7 +81,8 @@ export async function runConsumer(
   const { name, version: serviceVersion, isAwaited, fetchPauseMs } = consumer
   const config = configOrExit(() => readConsumerConfig(consumer))
   const logger = createLogger(name, config.logLevel)
-  const metrics = createMetrics(name)
+  const metrics = createMetrics(name, { isTraced: config.tracing !== undefined })
+  const tracing = await startTracing(config.tracing, { service: name, logger, metrics })
   const clientId = `nextvisit-${name}`
   const connection = { ...config.kafka, clientId }
   const onFailure = (error: Error): void => service.fail(error)
@@ -88,7 +94,7 @@ export async function runConsumer(
   const { published, publishes, notePublished, outboxPauseMs } = consumer
   const publisher =
     published || publishes || notePublished
-      ? createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
+      ? createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics, tracing) })
       : undefined
   const logAdmin = createLogAdmin(connection, { logger })
   const partitionCounts = createPartitionCounts(logAdmin, connection.partitions, () =>
@@ -127,6 +133,7 @@ export async function runConsumer(
     outboxPauseMs,
     fetchPauseMs,
     isAwaited,
+    tracing,
   })
   replySender.hearAwaited(runner.fetchAwaited)
   const { fetchNow } = runner
@@ -146,12 +153,14 @@ export async function runConsumer(
     ],
     ...consumerHealth({ runner, catalog, db: upkeepDb }),
     metrics,
+    tracing,
     logger,
   })
 
   const service = runService({
     logger,
     parts: [
+      ...tracingParts(tracing),
       ...poolParts(pools),
       server.listening,
       { name: 'cluster check', ...clusterCheck },
@@ -176,6 +185,7 @@ export async function runConsumer(
         drainSoon: runner.drainSoon,
         logger,
         metrics,
+        tracing,
         now,
       }) ?? []),
     ],

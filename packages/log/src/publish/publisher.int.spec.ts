@@ -88,7 +88,7 @@ describe('a publisher whose broker answers', () => {
     const waiting = publish('second')
     await sleep(100)
     await Promise.all([waiting, publish('third')])
-    expect(onRequest.mock.calls.map(([{ records }]) => records)).toEqual([1, 2])
+    expect(onRequest.mock.calls.map(([{ sent }]) => sent.length)).toEqual([1, 2])
   })
 
   it('sends waiting records at once as soon as there are enough of them', async () => {
@@ -103,7 +103,7 @@ describe('a publisher whose broker answers', () => {
     expect(onRequest).toHaveBeenCalledTimes(1)
     const outcomes = await Promise.all([...waiting, publish(enough), publish(enough + 1)])
     expect(outcomes).toEqual(outcomes.map((_, index) => ({ outcome: 'published', offset: BigInt(1 + index) })))
-    expect(onRequest.mock.calls.map(([{ records }]) => records)).toEqual([1, enough + 1])
+    expect(onRequest.mock.calls.map(([{ sent }]) => sent.length)).toEqual([1, enough + 1])
   })
 
   it('returns the offset of each record', async () => {
@@ -361,17 +361,22 @@ describe('a publisher whose broker fails', () => {
     expect(await waiting).toEqual({ outcome: 'published', offset: 1n })
   })
 
-  it('reports the number of records, the duration and the acknowledgement of each request', async () => {
+  it('reports the records, the time and the acknowledgement of each request', async () => {
     const topic = await givenTopic(1)
     const { proxy, connection } = await givenFaultProxy()
     const onRequest = vi.fn<NonNullable<PublisherOptions['onRequest']>>()
     const publisher = await givenPublisher(connection, { onRequest, requestTimeoutMs: 3_000 })
     await Promise.all([0, 1, 2].map((index) => publisher.publish(recordOf(topic, 0, String(index)), inMs(5_000))))
-    expect(onRequest.mock.calls).toEqual([[{ records: 3, durationMs: expect.any(Number), isAcknowledged: true }]])
+    const sent = [0, 1, 2].map((index) => recordOf(topic, 0, String(index)))
+    const [beganAt, durationMs] = [expect.any(Number), expect.any(Number)] as [number, number]
+    expect(onRequest.mock.calls).toEqual([[{ sent, beganAt, durationMs, isAcknowledged: true }]])
     proxy.setLink('black-hole')
     await publisher.publish(recordOf(topic, 0, 'lost'), inMs(1_000))
     await vi.waitFor(
-      () => expect(onRequest).toHaveBeenLastCalledWith(expect.objectContaining({ records: 1, isAcknowledged: false })),
+      () =>
+        expect(onRequest).toHaveBeenLastCalledWith(
+          expect.objectContaining({ sent: [recordOf(topic, 0, 'lost')], isAcknowledged: false }),
+        ),
       { timeout: 20_000 },
     )
   })

@@ -32,7 +32,9 @@ export interface PublisherOptions {
 }
 
 interface PublishRequest {
-  readonly records: number
+  readonly sent: readonly RecordToPublish[]
+  /** A `performance.now()` instant. */
+  readonly beganAt: number
   readonly durationMs: number
   readonly isAcknowledged: boolean
 }
@@ -104,13 +106,14 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
     const beganAt = performance.now()
     spacing.noticeRequest(beganAt, taken.length)
     inFlight = taken
-    const outcomes = await producer.send(taken.map(({ record }) => record))
+    const sent = taken.map(({ record }) => record)
+    const outcomes = await producer.send(sent)
     inFlight = []
     outcomes.forEach((outcome, index) => taken[index]?.settle(outcome))
     const failures = outcomes.flatMap((one) => ('cause' in one ? one.cause : []))
     const durationMs = performance.now() - beganAt
     if (failures[0]) replaceProducer(failures[0], { records: taken.length, failed: failures.length })
-    onRequest({ records: taken.length, durationMs, isAcknowledged: failures.length === 0 })
+    onRequest({ sent, beganAt, durationMs, isAcknowledged: failures.length === 0 })
   }
 
   function replaceProducer(cause: Error, counts: object): void {

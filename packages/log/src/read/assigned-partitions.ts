@@ -3,9 +3,9 @@ import { toError } from '../to-error.ts'
 import { topicPartition } from '../topic-partition.ts'
 import type { DecodeBounds } from '../wire/decode-batch.ts'
 import { NO_ERROR, OFFSET_OUT_OF_RANGE } from '../wire/error-codes.ts'
-import type { FetchedPartition, FetchPosition } from '../wire/fetch-message.ts'
+import type { FetchPosition } from '../wire/fetch-message.ts'
 import { type FetchedBatch, fetchedBatches } from './fetched-batch.ts'
-import type { ReadLoopParts, RefusedPartition } from './read-loop.ts'
+import type { ReadLoopParts, RefusedPartition, TimedPartition } from './read-loop.ts'
 import type { ContinueAt, GroupReaderHandlers } from './group-reader-options.ts'
 import { MAX_OUTSIDE_LOG } from './require-in-log.ts'
 
@@ -97,7 +97,7 @@ export function createAssignedPartitions(options: AssignedPartitionsOptions): Pi
    */
   async function handle(
     cursor: Cursor,
-    fetched: FetchedPartition,
+    fetched: TimedPartition,
     onBegin: (batch: FetchedBatch) => void,
   ): Promise<RefusedPartition | undefined> {
     const { topic, partition } = cursor

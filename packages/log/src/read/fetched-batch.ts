@@ -14,6 +14,14 @@ export interface FetchedBatch {
   readonly nextOffset: bigint
   readonly highWatermark: bigint
   readonly records: readonly FetchedRecord[]
+  /** The request that fetched it, and batches of other partitions. Absent: it was not read by a group. */
+  readonly fetch?: FetchTime | undefined
+}
+
+/** When a request was sent, and answered: `performance.now()` instants. */
+export interface FetchTime {
+  readonly beganAt: number
+  readonly endedAt: number
 }
 
 interface DecodeOptions {
@@ -27,16 +35,16 @@ interface DecodeOptions {
  * previous one ended. After them, throws UndecodableBatchError if the rest cannot be decoded.
  */
 export async function* fetchedBatches(
-  fetched: Omit<FetchedPartition, 'errorCode'>,
+  fetched: Omit<FetchedPartition, 'errorCode'> & Pick<FetchedBatch, 'fetch'>,
   { bounds, withStandIns }: DecodeOptions,
 ): AsyncGenerator<FetchedBatch, void, undefined> {
-  const { topic, partition, highWatermark, fetchedFrom, damage } = fetched
+  const { topic, partition, highWatermark, fetchedFrom, damage, fetch } = fetched
   let [begin, nextOffset, bytes] = [fetchedFrom, fetchedFrom, 0]
   let records: FetchedRecord[] = []
 
   /** Ends the present batch, and begins the next. Returns nothing if it is empty. */
   function take(): readonly FetchedBatch[] {
-    const taken = { topic, partition, fetchedFrom: begin, nextOffset, highWatermark, records }
+    const taken = { topic, partition, fetchedFrom: begin, nextOffset, highWatermark, records, fetch }
     ;[begin, bytes, records] = [nextOffset, 0, []]
     return taken.nextOffset > taken.fetchedFrom ? [taken] : []
   }

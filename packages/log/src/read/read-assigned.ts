@@ -46,9 +46,11 @@ export async function readAssigned(
 
   const fetch: ReadLoopParts['fetch'] = async (nodeId, led, holdMs) => {
     const limits = { maxWaitMs: holdMs, maxBytesPerPartition, maxBytes: MAX_FETCH_BYTES }
+    const beganAt = performance.now()
     const fetched = await cluster.send(nodeId, fetchMessage({ ...limits, positions: led }), signal)
+    const time = { beganAt, endedAt: performance.now() }
     beatIfDue()
-    return fetched
+    return fetched.map((one) => ({ ...one, fetch: time }))
   }
   const crashUnlessRetryable = (_topic: string, _partition: number, error: Error): void => {
     if (!isRetryable(error)) handlers.onCrash(error)

@@ -19,6 +19,9 @@ export interface RefusedPartition {
   readonly retry: () => void
 }
 
+/** A fetched partition, with the time of its request. */
+export type TimedPartition = FetchedPartition & Pick<FetchedBatch, 'fetch'>
+
 export interface ReadLoopParts {
   /** Positions of the partitions without a batch in flight. `areOthersBusy`: other partitions have one. */
   readonly idle: () => { readonly positions: readonly FetchPosition[]; readonly areOthersBusy: boolean }
@@ -28,13 +31,13 @@ export interface ReadLoopParts {
     nodeId: number,
     positions: readonly FetchPosition[],
     maxWaitMs: number,
-  ) => Promise<readonly FetchedPartition[]>
+  ) => Promise<readonly TimedPartition[]>
   /**
    * Gives fetched batches to the handlers. `handling` has a promise for each partition with batches, which resolves once the
    * partition is idle again or refused, and never rejects. `latest` returns the latest batch of each partition: earlier ones are not
    * kept. Throws if a partition can never be read.
    */
-  readonly deliver: (fetched: readonly FetchedPartition[]) => {
+  readonly deliver: (fetched: readonly TimedPartition[]) => {
     readonly latest: () => readonly FetchedBatch[]
     readonly handling: readonly Promise<RefusedPartition | undefined>[]
     readonly refused: readonly RefusedPartition[]
@@ -83,8 +86,8 @@ export function startReadLoop(parts: ReadLoopParts, signal: AbortSignal): void {
     if (!signal.aborted) parts.onFailed(error as Error)
   }
 
-  async function takeTurn(nodeId: number, fetchOnce: () => Promise<readonly FetchedPartition[]>): Promise<void> {
-    let fetched: readonly FetchedPartition[]
+  async function takeTurn(nodeId: number, fetchOnce: () => Promise<readonly TimedPartition[]>): Promise<void> {
+    let fetched: readonly TimedPartition[]
     try {
       fetched = await fetchOnce()
     } catch (error) {

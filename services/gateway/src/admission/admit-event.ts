@@ -26,7 +26,7 @@ export async function admitEvent(
   isIdentified?: Promise<boolean>,
 ): Promise<Admitted<EventTracked> | Refusal> {
   const { request, body } = item
-  const { project, key, deadlineAt, admissionDeadlineAt } = request
+  const { project, key, deadlineAt, admissionDeadlineAt, traceparent } = request
   const common = commonFields(item)
   const metered = common.environment === 'P'
 
@@ -42,7 +42,7 @@ export async function admitEvent(
         received: common.received,
         isServiceSilent: user.isServiceSilent,
         nameCap: {
-          isReached: () => traitRegistry.isRefusedByCap(claim, admissionDeadlineAt),
+          isReached: () => traitRegistry.isRefusedByCap(claim, admissionDeadlineAt, traceparent),
           refusal: nameRefusal,
         },
       })
@@ -83,8 +83,9 @@ async function claimName(
   { isServiceSilent, refusal }: { readonly isServiceSilent: boolean; readonly refusal: Refusal },
 ): Promise<(Passed & { readonly isNew: boolean }) | Refusal> {
   // A request with a key may repeat one that another gateway answered before Redis was emptied.
-  const isKeyed = typeof request.idempotency === 'object'
-  const claimed = await traitRegistry.claim(claim, request.admissionDeadlineAt, isKeyed)
+  const mayBeRepeat = typeof request.idempotency === 'object'
+  const { admissionDeadlineAt, traceparent } = request
+  const claimed = await traitRegistry.claim(claim, admissionDeadlineAt, { mayBeRepeat, traceparent })
   const [answered] = typeof claimed === 'string' ? [claimed] : claimed.values()
   const verdict = answered && verdictAfter(isServiceSilent, answered)
   if (verdict === 'no-room') return refusal

@@ -32,7 +32,7 @@ export async function admitIdentify(
   { knownUsers, metering, traitRegistry }: AdmissionParts,
   item: ItemToAdmit<IdentifyBody>,
 ): Promise<Admitted<IdentifyRequested> | Refusal> {
-  const { project, deadlineAt, admissionDeadlineAt } = item.request
+  const { project, deadlineAt, admissionDeadlineAt, traceparent } = item.request
   const { userId } = item.user
   const common = commonFields(item)
   const unsettable = item.request.key.entry.kind === 'sdk' ? checkSettableTraits(project, item.body) : undefined
@@ -51,7 +51,9 @@ export async function admitIdentify(
         traitRegistry.release(claim, at),
   )
   const acquired = [...room.acquired, ...releaseNames]
-  const answers = await Promise.all(claims.map((claim) => traitRegistry.claim(claim, admissionDeadlineAt)))
+  const answers = await Promise.all(
+    claims.map((claim) => traitRegistry.claim(claim, admissionDeadlineAt, { traceparent })),
+  )
   const claimed = answers.map((answer) => verdictAfter(room.unchecked.length > 0, answer))
   if (claimed.includes('crowded')) {
     // Awaited, so that the caller's next request finds the room again.

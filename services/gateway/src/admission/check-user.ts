@@ -16,7 +16,8 @@ export async function checkUser(
 ): Promise<CheckedUser | Refusal> {
   const { organization, project } = request.project
   if (await isIdentified) return { outcome: 'passed', unchecked: [], isServiceSilent: false }
-  const existence = await knownUsers.check({ organization, project, ...user }, request.admissionDeadlineAt)
+  const { admissionDeadlineAt, traceparent } = request
+  const existence = await knownUsers.check({ organization, project, ...user }, admissionDeadlineAt, traceparent)
   if (existence === 'missing') return refuse(REFUSALS.user)
   if (existence === 'crowded') return refuse(REFUSALS.busy)
   return {

@@ -103,11 +103,15 @@ export function createKnownUsers(parts: KnownUsersParts) {
    * Checks that a user exists. Missing users are never cached: an identify on another gateway must be visible at once,
    * even if its marker is lost.
    */
-  async function check(user: UserLookUp, deadlineAt: number): Promise<UserLookedUp['existence'] | NoVerdict> {
+  async function check(
+    user: UserLookUp,
+    deadlineAt: number,
+    traceparent?: string,
+  ): Promise<UserLookedUp['existence'] | NoVerdict> {
     const { userId } = user
     if (known.get(userId) || (await readMarker(userId))) return 'exists'
     // The projector answers behind a barrier, as of the question.
-    const found = verdictOf(await lookUpIn(user.partition)(user, deadlineAt - keptMs))
+    const found = verdictOf(await lookUpIn(user.partition)(user, deadlineAt - keptMs, traceparent))
     if (typeof found === 'string') return found
     const { existence, key } = found
     if (existence !== 'exists') return existence

@@ -10,6 +10,13 @@ const MAX_COUNTED_USERS = 200_000
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 160
 
+interface ReserveOptions {
+  /** Returns true if the record's name is over its cap. */
+  readonly isRefusedByCap?: (() => Promise<boolean>) | undefined
+  /** Of the request that waits. */
+  readonly traceparent?: string
+}
+
 export type Metering = ReturnType<typeof createMetering>
 
 /** Admission's questions to metering: room under limits. */
@@ -63,11 +70,11 @@ export function createMetering(
   async function reserve(
     reservation: Reservation,
     deadlineAt: number,
-    isRefusedByCap?: () => Promise<boolean>,
+    options: ReserveOptions = {},
   ): Promise<Reserved> {
     const release = releaseOf(reservation)
-    const first = verdictOf(await askReserve(reservation, deadlineAt))
-    const verdict = first === 'held' ? await askUntilNotHeld(reservation, deadlineAt, isRefusedByCap) : first
+    const first = verdictOf(await askReserve(reservation, deadlineAt, options.traceparent))
+    const verdict = first === 'held' ? await askUntilNotHeld(reservation, deadlineAt, options) : first
     const isRefused = verdict === 'crowded' || (verdict === 'unchecked' && first === 'held')
     // Metering may have granted a question that it did not answer in time.
     if (isRefused) void release()
@@ -82,7 +89,7 @@ export function createMetering(
   async function askUntilNotHeld(
     reservation: Reservation,
     deadlineAt: number,
-    isRefusedByCap?: () => Promise<boolean>,
+    { isRefusedByCap, traceparent }: ReserveOptions,
   ): Promise<Reserved['verdict']> {
     let question = reservation
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
@@ -90,7 +97,7 @@ export function createMetering(
       if (!question.dryRun && (await isRefusedByCap?.())) question = { ...question, dryRun: true }
       if (remainingMs(deadlineAt) <= keptForNamesMs + pauseMs) return 'no-room'
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
-      const verdict = verdictOf(await askReserve(question, deadlineAt))
+      const verdict = verdictOf(await askReserve(question, deadlineAt, traceparent))
       if (verdict !== 'held') return verdict
     }
   }

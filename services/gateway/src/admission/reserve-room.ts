@@ -46,7 +46,11 @@ export async function reserveRoom(
     limit,
   }
   const { lease, release, ...reserved } =
-    metering.take(reservation) ?? (await metering.reserve(reservation, request.admissionDeadlineAt, nameCap?.isReached))
+    metering.take(reservation) ??
+    (await metering.reserve(reservation, request.admissionDeadlineAt, {
+      isRefusedByCap: nameCap?.isReached,
+      traceparent: request.traceparent,
+    }))
   const verdict = verdictAfter(isServiceSilent, reserved.verdict)
   if (nameCap && verdict === 'room') return nameCap.refusal
   if (verdict === 'no-room') return refuse(REFUSALS[refusal])

@@ -36,10 +36,14 @@ export function createTraitRegistry(
      * Claims the slugs that this gateway does not know, in their order. A possible repeat claims all of its slugs: the
      * first request may have made them known, and a repeat gets the same answer.
      */
-    claim: async (claim: Claim, deadlineAt: number, mayBeRepeat = false): Promise<ClaimResult> => {
+    claim: async (
+      claim: Claim,
+      deadlineAt: number,
+      { mayBeRepeat = false, traceparent }: { readonly mayBeRepeat?: boolean; readonly traceparent?: string } = {},
+    ): Promise<ClaimResult> => {
       const slugs = claim.slugs.filter((slug) => mayBeRepeat || !isKnown(claim, slug))
       if (slugs.length === 0) return new Map()
-      const verdicts = verdictOf(await askClaim({ ...claim, slugs }, deadlineAt))
+      const verdicts = verdictOf(await askClaim({ ...claim, slugs }, deadlineAt, traceparent))
       if (typeof verdicts === 'string') return verdicts
       if (verdicts.length !== slugs.length) return 'unchecked'
       return new Map(slugs.map((slug, index) => [slug, verdicts[index] ?? 'claimed']))
@@ -56,9 +60,9 @@ export function createTraitRegistry(
       if (slugs.length > 0) await askRelease({ organization, project, kind, recordId, slugs }, deadlineAt)
     },
     /** Returns true if the trait registry says that the cap refuses the names now. Claims nothing. */
-    isRefusedByCap: async (claim: Claim, deadlineAt: number): Promise<boolean> => {
+    isRefusedByCap: async (claim: Claim, deadlineAt: number, traceparent?: string): Promise<boolean> => {
       if (claim.slugs.every((slug) => isKnown(claim, slug))) return false
-      const verdicts = verdictOf(await askClaim({ ...claim, dryRun: true }, deadlineAt))
+      const verdicts = verdictOf(await askClaim({ ...claim, dryRun: true }, deadlineAt, traceparent))
       return typeof verdicts !== 'string' && verdicts.includes('no-room')
     },
     /** Caches names as known. Call it only after the ack of a record that carried them (design.md, Trait registry). */

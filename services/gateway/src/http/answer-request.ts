@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CatalogKey } from '@nextvisit/catalog'
-import type { Logger } from '@nextvisit/service-kit'
+import { type Logger, traceFields, type Tracing } from '@nextvisit/service-kit'
 import { type Bill, createBill } from '../billing/bill.ts'
 import type { RateLimiter } from '../billing/rate-limiter.ts'
 import type { createKeptRefusals } from '../refusals/kept-refusals.ts'
@@ -9,7 +9,9 @@ import { REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type CheckRequestParts, createRequestChecks, type RequestState } from './check-request.ts'
 import { turnWithinMs } from './request-budget.ts'
 import type { Aborted, Handled, Route } from './route.ts'
-import { traceParentOf } from './trace-parent.ts'
+import { traceOf } from './trace-parent.ts'
+import type { Sample } from './trace-sampler.ts'
+import { recordServerSpan } from './record-server-span.ts'
 import { createRequestTurns, needsTurn } from './turns/turns-by-key.ts'
 import { CORS_HEADERS, textOf, writeAnswer } from './answer/write-answer.ts'
 import { yieldBetween } from './turns/yield-between.ts'
@@ -17,15 +19,18 @@ import { yieldBetween } from './turns/yield-between.ts'
 export interface AnswerRequestParts extends CheckRequestParts {
   readonly rateLimiter: RateLimiter
   /** Called for every answered request. */
-  readonly onAnswered: (route: Route, status: number, durationMs: number) => void
+  readonly onAnswered: (route: Route, status: number, durationMs: number, traceparent: string) => void
   /** Called for every refused request, and for every refused item of a batch. */
   readonly onRefused: ReturnType<typeof createKeptRefusals>['note']
+  /** Decides which requests are sampled. Absent: none. */
+  readonly sample?: Sample | undefined
+  readonly tracing?: Tracing | undefined
   readonly logger: Logger
 }
 
 /** Answers requests of known routes, after the checks that all routes share (decisions.md, Order of checks). */
 export function createAnswerRequest(parts: AnswerRequestParts) {
-  const { rateLimiter, requestBudgetMs, maxInFlight, onAnswered, onRefused, logger } = parts
+  const { rateLimiter, requestBudgetMs, maxInFlight, onAnswered, onRefused, sample, tracing, logger } = parts
   const checks = createRequestChecks(parts)
   const inTurn = createRequestTurns(turnWithinMs(requestBudgetMs))
   let inFlight = 0
@@ -101,14 +106,24 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
 
   /** Writes the answer, and counts, logs and notes it. */
   function finish(state: RequestState, response: ServerResponse, result: Handled): void {
-    const { route, requestId, traceparent, key, bill, body } = state
+    const { route, requestId, key, bill, body } = state
+    const { traceparent } = state.trace
     const headers = { 'X-Request-Id': requestId, ...(route.keyKind === 'sdk' && CORS_HEADERS), ...bill?.headers() }
     const isWritten = writeAnswer(response, result, headers)
     const durationMs = performance.now() - state.beganAt
-    onAnswered(route, result.status, durationMs)
-    logger.debug({ requestId, traceparent, route: route.pattern, status: result.status, durationMs }, 'Answered')
+    recordSpan(state, result.status)
+    onAnswered(route, result.status, durationMs, traceparent)
+    logger.debug(
+      { requestId, traceparent, ...traceFields(traceparent), route: route.pattern, status: result.status, durationMs },
+      'Answered',
+    )
     if (result.outcome === 'refused') onRefused({ route, requestId, ...(key && { key }), body }, result)
     else if (isWritten) void route.afterwards?.(result, traceparent)
+  }
+
+  /** `status`: absent if the caller has left. */
+  function recordSpan(state: RequestState, status?: number): void {
+    if (tracing) recordServerSpan(tracing, state, status)
   }
 
   function begin(route: Route, parameters: URLSearchParams, request: IncomingMessage): RequestState {
@@ -119,7 +134,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
       parameters,
       request,
       beganAt,
-      traceparent: traceParentOf(request.headers['traceparent'], requestId),
+      trace: traceOf(request.headers['traceparent'], requestId, sample),
       requestId,
       receivedMs: Date.now(),
       deadlineAt: beganAt + requestBudgetMs,
@@ -142,10 +157,13 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
     const state = begin(route, parameters, request)
     try {
       const result = await checkAndHandle(state).finally(() => release(state))
-      if (result.outcome !== 'aborted') finish(state, response, result)
+      if (result.outcome === 'aborted') recordSpan(state)
+      else finish(state, response, result)
     } catch (err) {
-      const { requestId, traceparent } = state
-      logger.error({ err, requestId, traceparent, route: route.pattern }, 'A request failed')
+      const { requestId } = state
+      const { traceparent } = state.trace
+      const fields = { err, requestId, traceparent, ...traceFields(traceparent), route: route.pattern }
+      logger.error(fields, 'A request failed')
       finish(state, response, refuse(REFUSALS.broken))
     }
   }

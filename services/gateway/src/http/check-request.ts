@@ -9,6 +9,7 @@ import { createFindKey, isKeyInBody, keyInHeaders, writeKeyIn } from './find-key
 import { type BodyReaderOptions, createBodyReader, isEmpty, type ReceivedBody } from './body/read-body.ts'
 import { admissionBudgetMs } from './request-budget.ts'
 import type { Aborted, CheckedRequest, Route } from './route.ts'
+import type { RequestTrace } from './trace-parent.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
 
@@ -25,7 +26,7 @@ export interface RequestState {
   readonly request: IncomingMessage
   /** A `performance.now()` instant. */
   readonly beganAt: number
-  readonly traceparent: string
+  readonly trace: RequestTrace
   /** Replaced by the id that a request with an `Idempotency-Key` shares with its repeats. */
   requestId: string
   /** When the body had arrived, ms since the epoch. */
@@ -85,7 +86,7 @@ export function createRequestChecks(parts: CheckRequestParts) {
 
     /** Parses the body, and derives the id of the request from its `Idempotency-Key`. */
     parse: (state: RequestState, key: CatalogKey): CheckedRequest | Refusal => {
-      const { route, request, traceparent, parameters, received, receivedMs, deadlineAt } = state
+      const { route, request, trace, parameters, received, receivedMs, deadlineAt } = state
       const parsed = received ? (route.parseBody ?? parseJson)(received.bytes) : NO_BODY
       if (parsed.outcome === 'rejected') return refuseBody(parsed)
       const { body } = parsed
@@ -105,7 +106,7 @@ export function createRequestChecks(parts: CheckRequestParts) {
       if (typeof idempotency === 'object') state.requestId = idempotency.recordId
       return {
         requestId: state.requestId,
-        traceparent,
+        traceparent: trace.traceparent,
         receivedMs,
         deadlineAt,
         admissionDeadlineAt: performance.now() + admissionBudgetMs(requestBudgetMs),

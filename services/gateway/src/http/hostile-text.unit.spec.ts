@@ -3,7 +3,7 @@ import { describeHostileTexts } from '@nextvisit/testing/hostile-text'
 import { createCallerAddress } from './caller-address.ts'
 import { keyInHeaders, writeKeyIn } from './find-key.ts'
 import { hasKnownEncoding, isJson } from './body/read-body.ts'
-import { traceParentOf } from './trace-parent.ts'
+import { traceOf } from './trace-parent.ts'
 
 const callerAddress = createCallerAddress(['10.0.0.0/8', '::1'])
 const socket = { remoteAddress: '::1' }
@@ -16,7 +16,7 @@ describeHostileTexts({
   },
   'Content-Encoding': { read: (text) => hasKnownEncoding({ headers: { 'content-encoding': text } }), begins: ['gzip'] },
   traceparent: {
-    read: (text) => traceParentOf(text, 'id'),
+    read: (text) => traceOf(text, 'id', () => true),
     begins: ['00-', 'cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-'],
   },
   'X-Forwarded-For': {

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { type JsonObject, memberOf } from '@nextvisit/domain'
 import type { RecordSequence } from '@nextvisit/log'
-import type { Logger } from '@nextvisit/service-kit'
+import { type Logger, traceFields } from '@nextvisit/service-kit'
 import { type Refusal, REFUSALS, refuse } from '../refusals/refusals.ts'
 import { type IdempotentContent, idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { costOfLength, yieldBetween } from '../http/turns/yield-between.ts'
@@ -109,7 +109,7 @@ export function createRecordMany(stages: Stages, logger: Logger) {
 
   function broken({ item: { request } }: Step, err: unknown): Refusal {
     const { requestId, traceparent } = request
-    logger.error({ err, requestId, traceparent }, 'An item of a batch failed')
+    logger.error({ err, requestId, traceparent, ...traceFields(traceparent) }, 'An item of a batch failed')
     return refuse(REFUSALS.broken)
   }
 

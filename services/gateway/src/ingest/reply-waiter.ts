@@ -18,7 +18,7 @@ interface ReplyWaiterOptions extends BreakerWatch {
   /** Topic of the records. Default `user-events`. */
   readonly topic?: string
   /** Called with the wait of a request for its reply, from the ack of its record on. */
-  readonly onReplyAwaited: (waitedMs: number, hasCome: boolean) => void
+  readonly onReplyAwaited: (waitedMs: number, hasCome: boolean, traceparent?: string) => void
 }
 
 /** Beginning of the names of breakers. */
@@ -89,7 +89,11 @@ export function createReplyWaiter(options: ReplyWaiterOptions) {
          * Resolves to the reply to the record at this position, or to `later` at the deadline or if the subscription is
          * lost. Never rejects.
          */
-        reply: async (position: AwaitedPosition, deadlineAt: number): Promise<EvaluatorReply | 'later'> => {
+        reply: async (
+          position: AwaitedPosition,
+          deadlineAt: number,
+          traceparent?: string,
+        ): Promise<EvaluatorReply | 'later'> => {
           const beganAt = performance.now()
           const action = () => {
             announce(position)
@@ -97,7 +101,7 @@ export function createReplyWaiter(options: ReplyWaiterOptions) {
             return promise
           }
           const reply = await breakerOf(position.partition).run(action, (result) => result === 'later', 'later')
-          onReplyAwaited(performance.now() - beganAt, reply !== 'later')
+          onReplyAwaited(performance.now() - beganAt, reply !== 'later', traceparent)
           return reply
         },
         /** Removes the waiter. Call it in every case. */

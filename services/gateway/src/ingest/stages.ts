@@ -151,7 +151,7 @@ export function createStages(parts: StagesParts) {
       // An unknown outcome is not acknowledged either: the record may be missing in Kafka.
       if (outcome.outcome !== 'published') return refuse(REFUSALS.notRecorded)
       const position = { partition: user.partition, offset: outcome.offset }
-      const reply = mayReact ? ((await waiter?.reply(position, deadlineAt)) ?? 'later') : 'none'
+      const reply = mayReact ? ((await waiter?.reply(position, deadlineAt, traceparent)) ?? 'later') : 'none'
       answer = kind.answer(fact, reply, project)
       return answer
     } finally {
@@ -170,11 +170,15 @@ export function createStages(parts: StagesParts) {
       return isResult(admitted) ? admitted : publish(admitted)
     },
     /** Returns true if the user is known not to exist. */
-    isMissing: async ({ project: place, admissionDeadlineAt }: CheckedRequest, userName: string): Promise<boolean> => {
+    isMissing: async (
+      { project: place, admissionDeadlineAt, traceparent }: CheckedRequest,
+      userName: string,
+    ): Promise<boolean> => {
       const user = partitionOf(place, userName)
       if (!user) return false
       const { organization, project } = place
-      return (await knownUsers.check({ organization, project, ...user }, admissionDeadlineAt)) === 'missing'
+      const look = { organization, project, ...user }
+      return (await knownUsers.check(look, admissionDeadlineAt, traceparent)) === 'missing'
     },
   }
 }

@@ -1,6 +1,6 @@
 import { ROUTES, type VisitAnswered } from '@nextvisit/contracts'
 import { memberOf, parseVisitJson } from '@nextvisit/domain'
-import type { Logger } from '@nextvisit/service-kit'
+import { type Logger, traceFields } from '@nextvisit/service-kit'
 import type { Route } from '../http/route.ts'
 import type { UserEventPublisher } from '../publishing/user-event-publisher.ts'
 import type { FormDelivery } from './form-delivery.ts'
@@ -30,7 +30,7 @@ export function createVisitRoute(parts: VisitRouteParts): Route {
     const outcome = user ? (await userEvents.publish(fact, user, { deadlineAt, traceparent })).outcome : 'not-published'
     if (outcome !== 'published')
       logger.warn(
-        { requestId: fact.visitId, outcome },
+        { requestId: fact.visitId, outcome, ...traceFields(traceparent) },
         'Could not confirm a form that was handed out: it may be shown again',
       )
   }

@@ -113,6 +113,8 @@ export interface PendingDelivery {
   /** Attempts since the delivery was created or retried. */
   readonly round: number
   readonly createdAt: Date
+  /** Of the record, if its trace is sampled. */
+  readonly traceparent: string | undefined
 }
 
 /** Reads the first pending delivery of each turn, in their order. undefined: there is none. */
@@ -122,7 +124,7 @@ export async function readFirstDeliveries(
 ): Promise<readonly (PendingDelivery | undefined)[]> {
   if (turns.length === 0) return []
   const rows = await db.$queryRaw<(PendingDelivery & { readonly deliveryId: string | null })[]>(sql`
-    SELECT delivery_id AS "deliveryId", webhook_id AS "webhookId", type, capture, round, created_at AS "createdAt",
+    SELECT delivery_id AS "deliveryId", webhook_id AS "webhookId", type, capture, round, created_at AS "createdAt", traceparent,
       CASE WHEN octet_length(body) <= ${SMALL_BODY_BYTES} THEN body END AS body, octet_length(body) AS "bodyBytes"
     FROM ${turnsTable.source('asked', turns)}
     LEFT JOIN LATERAL (
@@ -133,7 +135,11 @@ export async function readFirstDeliveries(
       ORDER BY source_offset LIMIT 1
     ) AS first ON TRUE
     ORDER BY asked.position`)
-  return rows.map((row) => (row.deliveryId === null ? undefined : { ...row, body: row.body ?? undefined }))
+  return rows.map((row) =>
+    row.deliveryId === null
+      ? undefined
+      : { ...row, body: row.body ?? undefined, traceparent: row.traceparent ?? undefined },
+  )
 }
 
 /** Reads the body of a delivery. undefined: it is deleted. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommitDb } from '@nextvisit/database'
 import { deliveryIdOf } from '@nextvisit/domain'
-import { createOutageLog, type Logger } from '@nextvisit/service-kit'
+import { createOutageLog, type Logger, traceFields, type Tracing } from '@nextvisit/service-kit'
 import { endpointKeyOf } from '../endpoints.ts'
 import { effectOf, GONE } from './attempt-effect.ts'
 import type { Capture } from './capture.ts'
@@ -19,6 +19,7 @@ import { type Claim, createLane, type Lane, largeBytesOf } from './lane.ts'
 import { createResultWriter } from './result-writer.ts'
 import { CLAIM_MS, createPendingCheck } from './pending-check.ts'
 import type { TurnResult } from './save-results.ts'
+import { recordAttemptSpan } from './record-attempt-span.ts'
 import { type AttemptResult, sendRequest } from './send-request.ts'
 import { signAttempt } from './signature.ts'
 
@@ -45,6 +46,7 @@ export interface SenderParts {
   readonly countPartitions: () => Promise<number>
   readonly retryDelaysMs: readonly number[]
   readonly onAttempt?: (outcome: AttemptResult['outcome']) => void
+  readonly tracing?: Tracing | undefined
   readonly logger: Pick<Logger, 'info' | 'warn'>
   readonly now: () => Date
   /** Default: that of an attempt. */
@@ -69,6 +71,7 @@ export function createSender(parts: SenderParts) {
     countPartitions,
     retryDelaysMs,
     onAttempt,
+    tracing,
     logger,
     now,
     attemptWithinMs,
@@ -179,7 +182,7 @@ export function createSender(parts: SenderParts) {
     const bytes = largeBytesOf(claim)
     largeBytes += bytes
     const attempt = attemptOnce(lane, claim).catch((err: unknown) => {
-      stuck.begin({ err, endpoint: endpointKeyOf(lane.ref) })
+      stuck.begin({ err, endpoint: endpointKeyOf(lane.ref), ...traceFields(claim.delivery.traceparent) })
       writer.add({ turn: claim.turn, nextAt: later(CAPTURE_AGAIN_AFTER_MS) })
     })
     const ended = attempt.finally(() => {
@@ -218,6 +221,7 @@ export function createSender(parts: SenderParts) {
     // A body that has become large waits until there is room for it.
     if (body !== stored && Buffer.byteLength(body) > SMALL_BODY_BYTES) return release(lane, turn)
     const at = now()
+    const beganAt = performance.now()
     const result = await sendRequest({
       url: endpoint.url,
       agent: endpoints.agentOf(endpoint),
@@ -234,6 +238,8 @@ export function createSender(parts: SenderParts) {
     if (!result) return release(lane, turn)
     stuck.end()
     onAttempt?.(result.outcome)
+    if (tracing)
+      recordAttemptSpan(tracing, { url: endpoint.url, delivery, endpointId: turn.endpointId, result, beganAt })
     const own = effectOf(result, { lane, isTest, round: delivery.round + 1 }, { now: now(), retryDelaysMs })
     writer.add(
       { turn, attempt: { deliveryId: delivery.deliveryId, at, result, ...own.attempt }, ...own.turn },

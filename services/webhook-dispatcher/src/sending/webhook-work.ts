@@ -20,7 +20,7 @@ export function createWebhookWork(
   { networks, isHttpAllowed, retryDelaysMs, keyRing, services, internalServer }: WebhookWorkConfig,
   parts: WorkParts & { readonly listeners: Listeners },
 ): readonly ServicePart[] {
-  const { db, catalog, logAdmin, owns, countKeyPartitions, logger, now } = parts
+  const { db, catalog, logAdmin, owns, countKeyPartitions, tracing, logger, now } = parts
   const clients = createCaptureClients(services, internalServer.token)
   parts.listeners.completeWith(createHeardCapture(clients.answers))
   const connector = createConnector({ networks, isHttpAllowed })
@@ -39,6 +39,7 @@ export function createWebhookWork(
     countPartitions: () => countKeyPartitions(TOPICS.formEvents),
     retryDelaysMs,
     onAttempt: (outcome) => metrics.countAttempt(outcome),
+    tracing,
     logger,
     now,
   })
