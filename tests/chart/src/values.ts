@@ -13,6 +13,7 @@ export const EVERYTHING = {
     partitions: '12/24',
     sasl: { mechanism: 'scram-sha-512', username: 'nextvisit' },
   },
+  tracing: { endpoint: 'http://collector.observability:4318', ratio: 0.01, headersSecret: 'collector' },
   trustedCertificates: { configMap: 'authorities' },
   secrets: { externalSecret: { enabled: true, store: { name: 'vault' }, remoteKey: 'feedback/nextvisit' } },
   topics: { erasureKeyRetention: '90m' },

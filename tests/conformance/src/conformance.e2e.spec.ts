@@ -25,6 +25,7 @@ import { describeSecretKey } from './secret-key.suite.ts'
 import { describeSegmentLibraries } from './segment-libraries.suite.ts'
 import { describeSegments } from './segments.suite.ts'
 import { describeServerPackage } from './server-package.suite.ts'
+import { describeTraces } from './traces.suite.ts'
 import { describeTrackBody } from './track-body.suite.ts'
 import { describeTrackPolicy } from './track-policy.suite.ts'
 import { describeUserLimits } from './user-limits.suite.ts'
@@ -57,6 +58,7 @@ describeIsolation()
 describeChanges()
 describeMainJob()
 describeWebhookCommands()
+describeTraces()
 describeBrowser()
 describeMetrics()
 // These tests kill the gateway.

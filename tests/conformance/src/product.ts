@@ -4,6 +4,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runNextvisit as runHere } from '@nextvisit/cli/test/run-nextvisit.ts'
 import { vi } from 'vitest'
+import { type OtlpReceiver, startOtlpReceiver } from '@nextvisit/testing/otlp-receiver'
 import { startThrowAwayStack, type ThrowAwayStack, workspaceVariables } from '@nextvisit/testing/black-box'
 
 const WORKSPACE_FILE = fileURLToPath(new URL('../conformance-workspace.yaml', import.meta.url))
@@ -12,20 +13,30 @@ const WORKSPACE_FILE = fileURLToPath(new URL('../conformance-workspace.yaml', im
 export const REQUEST_BUDGET_MS = 5_000
 
 let stack: ThrowAwayStack | undefined
+let traces: OtlpReceiver | undefined
 
-/** Starts the product that all tables test. Its budget is large, because a busy machine is not an outage. */
+/**
+ * Starts the product that all tables test. Its budget is large, because a busy machine is not an outage. It exports the traces that callers
+ * sample.
+ */
 export async function startProduct(): Promise<void> {
   for (const [name, value] of workspaceVariables(await readFile(WORKSPACE_FILE, 'utf8'))) vi.stubEnv(name, value)
+  traces = await startOtlpReceiver()
   stack = await startThrowAwayStack({
     workspaceFile: WORKSPACE_FILE,
     inMemory: true,
-    serviceEnvironment: { GATEWAY_REQUEST_BUDGET_MS: String(REQUEST_BUDGET_MS) },
+    serviceEnvironment: {
+      GATEWAY_REQUEST_BUDGET_MS: String(REQUEST_BUDGET_MS),
+      OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
+      OTEL_TRACES_SAMPLER: 'parentbased_always_off',
+    },
   })
 }
 
 export async function stopProduct(): Promise<void> {
   vi.unstubAllEnvs()
   await stack?.remove()
+  await traces?.stop()
 }
 
 /** Runs `nextvisit apply`. Resolves once every service has the file. Keys are named as in the fixture. */
@@ -60,6 +71,12 @@ export async function runNextvisit(...args: readonly string[]): Promise<string> 
 export function product(): ThrowAwayStack {
   if (!stack) throw new Error('The product is not running: call startProduct first')
   return stack
+}
+
+/** Returns the collector of the product's traces. */
+export function collector(): OtlpReceiver {
+  if (!traces) throw new Error('The product is not running: call startProduct first')
+  return traces
 }
 
 /** Returns the gateway's host and port. */

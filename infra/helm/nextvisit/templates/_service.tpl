@@ -86,6 +86,13 @@ console: [NEXTVISIT_SECRET_KEY, REDIS_URL{{ if not .Values.console.oidc.issuer }
 {{- define "nextvisit.variables" -}}
 NEXTVISIT_MODE: {{ .Values.mode | quote }}
 LOG_LEVEL: {{ .Values.logLevel | quote }}
+{{- with .Values.tracing }}
+{{- if .endpoint }}
+OTEL_EXPORTER_OTLP_ENDPOINT: {{ .endpoint | quote }}
+OTEL_TRACES_SAMPLER: parentbased_traceidratio
+OTEL_TRACES_SAMPLER_ARG: {{ .ratio | quote }}
+{{- end }}
+{{- end }}
 KAFKA_BROKERS: {{ required "kafka.brokers: name at least one broker, such as kafka-0.kafka:9092" (join "," .Values.kafka.brokers) | quote }}
 KAFKA_TLS: {{ .Values.kafka.tls | quote }}
 KAFKA_PARTITIONS: {{ include "nextvisit.text" .Values.kafka.partitions | quote }}
@@ -117,6 +124,9 @@ NODE_EXTRA_CA_CERTS: {{ printf "/etc/nextvisit/certificates/%s" .Values.trustedC
 {{- end }}
 {{- if .root.Values.kafka.sasl.mechanism }}{{ $secrets = append $secrets "KAFKA_SASL_PASSWORD" }}{{ end }}
 {{- include "nextvisit.secretEnv" (dict "root" .root "names" $secrets) }}
+{{- with .root.Values.tracing.headersSecret }}
+- { name: OTEL_EXPORTER_OTLP_HEADERS, valueFrom: { secretKeyRef: { name: {{ . | quote }}, key: OTEL_EXPORTER_OTLP_HEADERS } } }
+{{- end }}
 {{- range $name, $value := mergeOverwrite (include "nextvisit.variables" .root | fromYaml) .variables }}
 - { name: {{ $name }}, value: {{ include "nextvisit.text" $value | quote }} }
 {{- end }}
