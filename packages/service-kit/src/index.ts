@@ -38,10 +38,9 @@ export {
   internalServerParts,
 } from './internal-server.ts'
 export { createHistogram, createMetrics, hasExemplars, createPublishMetrics } from './metrics.ts'
-export { exemplarOf, idsOf, isSampled, MAX_LINKS, sampledContexts, traceFields } from './trace-context.ts'
-export { contextWithin, type EndedSpan, startTracing, type Tracing, tracingParts } from './tracing.ts'
-export { type TracingConfig, tracingConfig } from './tracing-config.ts'
-export { createPublishTracing } from './publish-tracing.ts'
+export { isSampled, sampledContexts, traceFields } from './trace-context.ts'
+export { startTracing, type Tracing, tracingParts } from './tracing.ts'
+export { tracingConfig } from './tracing-config.ts'
 export { boundConnections } from './bound-connections.ts'
 export { createUnreadAnswers, reportUnread } from './unread-answers.ts'
 export { createOutageLog, type OutageLog } from './outage-log.ts'

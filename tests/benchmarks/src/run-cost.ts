@@ -1,7 +1,7 @@
 /** `pnpm benchmark:cost`: measures the cost of an event, by process. See COST_HELP. */
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startThrowAwayStack } from '@nextvisit/testing/black-box'
+import { serveOnLoopback, startThrowAwayStack } from '@nextvisit/testing/black-box'
 import {
   type CostFigures,
   keepFigures,
@@ -35,10 +35,13 @@ async function main(): Promise<number> {
   return 0
 }
 
-async function measure({ loads, rates, seconds, records }: CostOptions): Promise<CostFigures> {
+async function measure({ loads, rates, seconds, records, traced }: CostOptions): Promise<CostFigures> {
   const workMs = measureFixedWork()
   say('Starting a stack …')
-  const stack = await startThrowAwayStack({ workspaceFile: WORKSPACE })
+  // It reads the spans, in this process, whose time is not counted.
+  const collector = await serveOnLoopback((request, response) => request.resume().on('end', () => response.end()))
+  const serviceEnvironment = traced === undefined ? {} : tracedEnvironment(collector.url, traced)
+  const stack = await startThrowAwayStack({ workspaceFile: WORKSPACE, serviceEnvironment })
   try {
     const probe = await openStackProbe(stack)
     say('Identifying users …')
@@ -65,6 +68,17 @@ async function measure({ loads, rates, seconds, records }: CostOptions): Promise
     return { measuredAt, workMs, idleCores, loads: measured, ...(memory && { memory }) }
   } finally {
     await stack.remove()
+    await collector.stop()
+  }
+}
+
+/** No bound, so that the ratio is that of the option at any rate. */
+function tracedEnvironment(url: string, ratio: number): Readonly<Record<string, string>> {
+  return {
+    OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    OTEL_TRACES_SAMPLER: 'traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: String(ratio),
+    GATEWAY_MAX_TRACES_PER_SECOND: '1000000',
   }
 }
 

@@ -134,7 +134,7 @@ organizations:
           links: [{ traceId, spanId: request }],
           attributes: { 'messaging.operation.type': 'process', 'messaging.destination.name': 'user-events' },
         })
-        expect(only('poll user-events', service)).toMatchObject({ links: [{ traceId, spanId: request }] })
+        expect(only('poll user-events', service)).toMatchObject({ kind: 'client', parentSpanId: request })
       }
     })
 

@@ -10,6 +10,8 @@ export interface CostOptions {
   readonly seconds: number
   /** Records to fold before memory is measured; 0 skips that. */
   readonly records: number
+  /** The part of the requests that is traced; undefined: traces are off. */
+  readonly traced: number | undefined
   readonly isSaved: boolean
   readonly isHelp: boolean
 }
@@ -26,6 +28,7 @@ tests/benchmarks/cost-figures.json, those of the last release. It needs Linux, a
   --rates RATES    events per second, separated by commas; flat: as fast as answers arrive (default: 20,100,300,flat)
   --seconds N      duration of each measurement (default 10)
   --records N      records to fold before memory is measured; 0 skips that (default 200000)
+  --traced RATIO   export traces of this part of the requests to a collector that drops them (default: traces are off)
   --save           write the measured figures to cost-figures.json; other figures stay unchanged
   --help
 
@@ -40,6 +43,7 @@ export function readCostOptions(args?: readonly string[]): CostOptions {
       rates: { type: 'string', default: '20,100,300,flat' },
       seconds: { type: 'string', default: '10' },
       records: { type: 'string', default: '200000' },
+      traced: { type: 'string' },
       save: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -49,6 +53,7 @@ export function readCostOptions(args?: readonly string[]): CostOptions {
     rates: listed(values.rates).map((text) => (text === 'flat' ? text : numberOf('--rates', text, 1))),
     seconds: numberOf('--seconds', values.seconds, 1),
     records: numberOf('--records', values.records, 0),
+    traced: values.traced === undefined ? undefined : ratioOf('--traced', values.traced),
     isSaved: values.save,
     isHelp: values.help,
   }
@@ -67,4 +72,10 @@ function loadOf(text: string): LoadName {
 function numberOf(option: string, text: string, least: number): number {
   if (/^\d{1,7}$/.test(text) && Number(text) >= least) return Number(text)
   throw new RangeError(`${option}: ${text} is not a whole number, ${least} or more`)
+}
+
+function ratioOf(option: string, text: string): number {
+  const ratio = text === '' ? NaN : Number(text)
+  if (ratio >= 0 && ratio <= 1) return ratio
+  throw new RangeError(`${option}: ${text} is not a ratio from 0 to 1`)
 }

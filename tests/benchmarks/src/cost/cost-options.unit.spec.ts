@@ -7,6 +7,7 @@ it('the cost benchmark measures everything by default', () => {
     rates: [20, 100, 300, 'flat'],
     seconds: 10,
     records: 200_000,
+    traced: undefined,
     isSaved: false,
     isHelp: false,
   })
@@ -30,6 +31,7 @@ it('the cost benchmark measures the chosen loads and rates', () => {
 it.each([
   ['--loads', 'clicks', '--loads: clicks is not one of events, properties, identifies, visits, forms'],
   ['--rates', '0', '--rates: 0 is not a whole number, 1 or more'],
+  ['--traced', '2', '--traced: 2 is not a ratio from 0 to 1'],
   ['--seconds', 'ten', '--seconds: ten is not a whole number, 1 or more'],
 ])('the cost benchmark refuses %s %s', (option, value, message) => {
   expect(() => readCostOptions([option, value])).toThrow(message)
