@@ -1,4 +1,5 @@
 export { cached } from './cached.ts'
+export { cacheFolder } from './config.ts'
 export { IMAGES } from './container-images.ts'
 export { dockerAnswers } from './docker.ts'
 export * from './errors.ts'
