@@ -29,7 +29,7 @@ export async function checkUpgrade({ cluster, guide, checks: { check, section } 
       await cluster.bash(guide.commands('Upgrade and roll back', 'helm upgrade'))
       assert.deepEqual(changedBetween(before, await templates()), [])
       const ran = (await jobEvents(cluster)).filter((one) => !jobs.includes(one))
-      assert.deepEqual(ran.map((one) => one.split(' ')[0]).toSorted(), ['nextvisit-migrate', 'nextvisit-topics'])
+      assert.deepEqual(ran.map((one) => one.split(' ')[0] ?? '').toSorted(), ['nextvisit-migrate', 'nextvisit-topics'])
     })
 
     await check('a changed value of one service replaces only its processes', async () => {
