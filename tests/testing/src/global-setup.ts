@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
+import { TOPICS } from '@nextvisit/contracts'
 import { type PartOptions, startKafka, startPostgres, startRedis } from '@nextvisit/local-stack'
 import { withLogAdmin } from '@nextvisit/log'
 import type { TestProject } from 'vitest/node'
@@ -55,7 +56,15 @@ async function startParts(): Promise<RealParts> {
     given(config.redisUrl) ?? start('redis'),
   ])
   await makeReadyForGroups(kafka.address)
+  await createChangesTopic(kafka.address)
   return { kafka, postgres, redis }
+}
+
+/** Creates the topic to which every change by a command or a route is written first, whatever topics a spec has. */
+async function createChangesTopic(brokers: string): Promise<void> {
+  await withLogAdmin({ brokers: brokers.split(','), clientId: 'test-setup' }, (admin) =>
+    admin.createTopic(TOPICS.operatorChanges, { partitions: 1 }),
+  )
 }
 
 /** Makes a new broker accept groups. It refuses them until the first request for a group has created its offsets topic. */

@@ -62,6 +62,7 @@ export async function createTopics(
       // These need one order for all their records, so they have one partition.
       { topic: TOPICS.catalog, partitions: 1, config: COMPACTED },
       { topic: TOPICS.erasures, partitions: 1, config: KEPT_FOR_EVER },
+      { topic: TOPICS.operatorChanges, partitions: 1, config: KEPT_FOR_EVER },
     ]
     for (const { topic, ...own } of wanted) {
       const isNew = await admin.createTopic(topic, settings(own, replicas))

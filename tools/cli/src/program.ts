@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, readonly [string, () => Promise<CommandM
   apply: ['Apply a workspace file.', () => import('./commands/apply.ts')],
   refusals: ["Show a project's refused requests.", () => import('./commands/refusals.ts')],
   forms: ['Test forms on past records.', () => import('./commands/forms.ts')],
+  changes: ['Show who changed what.', () => import('./commands/changes.ts')],
   keys: ['Create API keys.', () => import('./commands/keys.ts')],
   export: ['Export records as NDJSON.', () => import('./commands/export.ts')],
   webhooks: ['Show, test, replay and hear webhooks.', () => import('./commands/webhooks.ts')],

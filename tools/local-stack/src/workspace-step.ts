@@ -55,6 +55,8 @@ export async function applyToCatalog({
     )
   const keyRing = parsed.ring
   const applied = await applyWorkspace({ connection, organizations, contents, appliedBy: 'pnpm start', keyRing, topic })
+  if (applied.outcome === 'not-recorded')
+    throw new StackError('STEP_FAILED', 'The change cannot be written to the topic operator-changes. Start again.')
   if (applied.outcome === 'refused') throw new StackError('BROKEN_WORKSPACE', applied.reason)
   if (applied.outcome === 'not-applied') {
     throw new StackError('STEP_FAILED', 'Another process applied a workspace file at the same moment. Start again.')

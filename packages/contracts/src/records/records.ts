@@ -13,6 +13,7 @@ import {
   SegmentEntered,
   SegmentLeft,
 } from './form-events.ts'
+import { ChangeEnded, ChangeRequested } from './operator-changes.ts'
 import { type Topic, TOPICS } from './topics.ts'
 import {
   AnswerGiven,
@@ -62,6 +63,8 @@ export const RECORDS = recordTable({
   ErasureRequested: { topic: TOPICS.erasures, schema: ErasureRequested },
   SuppressionLifted: { topic: TOPICS.erasures, schema: SuppressionLifted },
   ErasureCompleted: { topic: TOPICS.erasures, schema: ErasureCompleted },
+  ChangeRequested: { topic: TOPICS.operatorChanges, schema: ChangeRequested },
+  ChangeEnded: { topic: TOPICS.operatorChanges, schema: ChangeEnded },
 })
 
 /** The type of a record, as in its `type` and `ce_type`. */
@@ -151,6 +154,10 @@ export function isSegmentFact(fact: { readonly type: string }): fact is SegmentF
 /** Any record on `erasures`. */
 export const ErasureFact = schemaOn(TOPICS.erasures)
 export type ErasureFact = FactOn<typeof TOPICS.erasures>
+
+/** Any record on `operator-changes`. */
+export const OperatorChangeFact = schemaOn(TOPICS.operatorChanges)
+export type OperatorChangeFact = FactOn<typeof TOPICS.operatorChanges>
 
 /** Returns the schema of any record on a topic. */
 export function schemaOn<OneTopic extends Topic>(topic: OneTopic): z.ZodType<FactOn<OneTopic>> {

@@ -11,6 +11,8 @@ export const TOPICS = {
   catalog: 'catalog',
   /** Requests to erase users: `ErasureRequested`, `SuppressionLifted`, `ErasureCompleted`. One partition; kept forever. */
   erasures: 'erasures',
+  /** Changes that operators ask for: `ChangeRequested`, `ChangeEnded`. One partition; kept forever. No consumer folds it. */
+  operatorChanges: 'operator-changes',
 } as const
 
 /**
@@ -25,7 +27,11 @@ export const SEGMENTS_A_KEY_RETENTION = 4
 export type Topic = (typeof TOPICS)[keyof typeof TOPICS]
 
 /** Topics whose records have one order. `KAFKA_PARTITIONS` does not apply to them. */
-export const SINGLE_PARTITION_TOPICS: ReadonlySet<string> = new Set([TOPICS.catalog, TOPICS.erasures])
+export const SINGLE_PARTITION_TOPICS: ReadonlySet<string> = new Set([
+  TOPICS.catalog,
+  TOPICS.erasures,
+  TOPICS.operatorChanges,
+])
 
 /** Returns the consumer group of a consumer service. */
 export function consumerGroupOf(service: string): string {

@@ -10,6 +10,7 @@ import {
 import { addressesConfig, createCallClient, createInternalClient, internalTokenConfig } from '@nextvisit/service-kit'
 import { createErasureView } from '@nextvisit/user-keys'
 import { Command, Option } from 'commander'
+import { recordChange } from '../changes/record-change.ts'
 import { type AnswerFormat, createCsvLines, NDJSON } from '../answers-export/answer-lines.ts'
 import { exportAnswers, type Exported } from '../answers-export/export-answers.ts'
 import { logConnection, readEnvironment, readSettings } from '../environment/config.ts'
@@ -88,15 +89,27 @@ export async function answersExport(
     await requireCurrent(erasures)
     const output = await openOutput(out)
     try {
-      const exported = await exportAnswers({
-        answerCollector: createCallClient(answerCollectorCalls, clientOf('answer-collector')),
-        userProjector: createCallClient(userProjectorCalls, clientOf('user-projector')),
-        erasures,
-        form: { ...place, formId, environment },
-        lines,
-        write: output.write,
-        onProgress: (answers) => progress.pause(`${formatCount(answers)} answers`),
-      })
+      const exported = await recordChange(
+        env,
+        {
+          kind: 'answers.export',
+          organization: place.organization,
+          project: place.project,
+          target: formId,
+          details: { environment },
+        },
+        () =>
+          exportAnswers({
+            answerCollector: createCallClient(answerCollectorCalls, clientOf('answer-collector')),
+            userProjector: createCallClient(userProjectorCalls, clientOf('user-projector')),
+            erasures,
+            form: { ...place, formId, environment },
+            lines,
+            write: output.write,
+            onProgress: (answers) => progress.pause(`${formatCount(answers)} answers`),
+          }),
+        (end) => ({ outcome: 'made', details: { answers: end.outcome === 'written' ? end.answers : 0 } }),
+      )
       if (exported.outcome === 'unknown') {
         requireForm(state, place, formId)
         await output.write(lines.head)

@@ -4,6 +4,7 @@ import type { LogConnection } from '@nextvisit/log'
 import type { KeyRing } from '@nextvisit/sealing'
 import { keyRingConfig, readConfig } from '@nextvisit/service-kit'
 import { Command } from 'commander'
+import { changeAuthor, NotRecordedError } from '../changes/record-change.ts'
 import { logConnection, operatingUser, readEnvironment } from '../environment/config.ts'
 import { CliError } from '../errors.ts'
 import { print, styled } from '../output/print.ts'
@@ -54,6 +55,8 @@ export async function apply(file: string, flags: ApplyFlags, topic: string = TOP
     dryRun: flags.dryRun ?? false,
     overwrite: flags.overwrite ?? false,
     appliedBy: operatingUser(),
+    author: changeAuthor(env),
+    file,
     keyRing,
     onDifference: (changes) => {
       printDifference(changes)
@@ -65,6 +68,8 @@ export async function apply(file: string, flags: ApplyFlags, topic: string = TOP
   switch (applied.outcome) {
     case 'dry-run':
       return print('Nothing was changed: this was a dry run.')
+    case 'not-recorded':
+      throw new NotRecordedError()
     case 'refused':
       throw new CliError(`${applied.reason} Nothing was changed.`)
     case 'not-applied':

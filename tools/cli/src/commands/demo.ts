@@ -6,6 +6,7 @@ import { createApiKey } from '@nextvisit/domain'
 import { keyRingConfig, readConfig } from '@nextvisit/service-kit'
 import { Command } from 'commander'
 import { z } from 'zod'
+import { changeAuthor, NotRecordedError } from '../changes/record-change.ts'
 import { logConnection, operatingUser, readEnvironment } from '../environment/config.ts'
 import { printDemo } from '../print-demo.ts'
 import { CliError } from '../errors.ts'
@@ -60,9 +61,12 @@ export async function demo({ gateway, keysFile }: DemoFlags, topic: string = TOP
     organizations: parsed.organizations,
     contents: parsed.contents,
     appliedBy: operatingUser(),
+    author: changeAuthor(env),
+    file: DEMO_WORKSPACE,
     ...readConfig(keyRingConfig, env),
     topic,
   })
+  if (applied.outcome === 'not-recorded') throw new NotRecordedError()
   if (applied.outcome === 'refused') throw new CliError(applied.reason)
   if (applied.outcome === 'not-applied')
     throw new CliError('Another process applied a workspace at the same moment. Try again.')

@@ -2,7 +2,9 @@ import { randomUUIDv7 } from 'node:crypto'
 import { readCatalog } from '@nextvisit/catalog'
 import { BODY_LIMITS, type ErasureReceipt, TOPICS, Uuid } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
+import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { Command, InvalidArgumentError } from 'commander'
+import { recordChange } from '../changes/record-change.ts'
 import { createErasureClients, type ErasureClients } from '../erasures/ask-erasures.ts'
 import { countOf, previewErasure } from '../erasures/preview-erasure.ts'
 import {
@@ -113,7 +115,7 @@ async function eraseUsers(
   if (!yes) throw new CliError(await previewErasure({ project, userNames, suppress, connection, env }), EXIT.usage)
   const userIds = userNames.map((userName) => userIdOf(project.organization, project.project, userName))
   const wanted = { project, userIds, suppress, erasureId: randomUUIDv7() }
-  await finish(clients, [[wanted, await beginErasure(clients, wanted)]], wait)
+  await finish(clients, [[wanted, await recordErasure(env, clients, wanted)]], wait)
 }
 
 /** Shows the status of an erasure, and prints its receipt once there is one. */
@@ -132,16 +134,31 @@ async function showErasure(name: ProjectName, erasureId: string, catalogTopic: s
 
 /** Repeats the erasures of receipts that the installation does not know. */
 async function eraseAgain(files: readonly string[], { key: keys = [], yes, wait }: EraseFlags): Promise<void> {
-  const clients = createErasureClients(readEnvironment())
+  const env = readEnvironment()
+  const clients = createErasureClients(env)
   const receipts = await readTrustedReceipts(files, keys, clients)
   if (!yes) throw new CliError(previewRepeat(receipts, keys), EXIT.usage)
   const begun: [WantedErasure, BegunErasure][] = []
   for (const receipt of receipts) {
     const wanted = wantedBy(receipt)
     if (await findErasure(clients, wanted)) complain(`Erasure ${wanted.erasureId} is known, and was not repeated.`)
-    else begun.push([wanted, await beginErasure(clients, wanted)])
+    else begun.push([wanted, await recordErasure(env, clients, wanted)])
   }
   await finish(clients, begun, wait)
+}
+
+function recordErasure(
+  env: EnvironmentVariables,
+  clients: ErasureClients,
+  wanted: WantedErasure,
+): Promise<BegunErasure> {
+  const { project, userIds, suppress, erasureId } = wanted
+  const details = { erasureId, users: userIds.length, suppress }
+  return recordChange(
+    env,
+    { kind: 'users.erase', organization: project.organization, project: project.project, details },
+    () => beginErasure(clients, wanted),
+  )
 }
 
 function wantedBy({ organization, project, users, suppress, erasureId }: ErasureReceipt): WantedErasure {

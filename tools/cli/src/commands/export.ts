@@ -1,5 +1,6 @@
 import { type Topic, TOPICS, USER_KEYS_TOPIC } from '@nextvisit/contracts'
 import { Command, Option } from 'commander'
+import { recordChange } from '../changes/record-change.ts'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { exportTopic } from '../export/export-topic.ts'
@@ -69,17 +70,25 @@ async function runExport({ topic, from, to, project: name, out }: ExportFlags): 
   const startedAt = performance.now()
   const progress = createProgress()
   try {
-    const records = await exportTopic({
-      connection,
-      topic,
-      fromMs: from,
-      toMs: to,
-      project,
-      showPartition,
-      write: output.write,
-      onUndecodable: (error) => complain(`Records are missing: ${error.message}`),
-      onProgress: (read, whole, exported) => progress.report(whole === 0 ? 1 : read / whole, exported),
-    })
+    const write = () =>
+      exportTopic({
+        connection,
+        topic,
+        fromMs: from,
+        toMs: to,
+        project,
+        showPartition,
+        write: output.write,
+        onUndecodable: (error) => complain(`Records are missing: ${error.message}`),
+        onProgress: (read, whole, exported) => progress.report(whole === 0 ? 1 : read / whole, exported),
+      })
+    const wanted = { kind: 'records.export', organization: project?.organization, project: project?.project } as const
+    const records = of
+      ? await recordChange(env, { ...wanted, target: topic }, write, (count) => ({
+          outcome: 'made',
+          details: { records: count },
+        }))
+      : await write()
     await output.complete()
     progress.end()
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)

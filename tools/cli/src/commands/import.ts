@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
+import path from 'node:path'
 import { askViews, type CatalogState, readCatalog } from '@nextvisit/catalog'
 import { TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import { isTimezone, SKIP_REASONS } from '@nextvisit/domain'
@@ -8,6 +9,7 @@ import { type KeyRing, SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
 import { userConsumers } from '@nextvisit/services'
 import { createErasureView } from '@nextvisit/user-keys'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { recordChange } from '../changes/record-change.ts'
 import { logConnection, readEnvironment } from '../environment/config.ts'
 import { consumerNamed, openConsumerDatabase } from '../environment/consumer-database.ts'
 import { requireCurrent } from '../erasures/require-current.ts'
@@ -121,20 +123,23 @@ async function importFile(file: string, flags: ImportFlags): Promise<void> {
       foldedBy: USER_PROJECTOR_GROUP,
     })
     const log = { connection, publisher, partitions }
-    const counts = await runImport({
-      file,
-      format,
-      timeZone,
-      policy: project,
-      users: createKnownUsers(project, projector, admin),
-      isSuppressed: (userId) => erasures.isSuppressed({ organization, project: projectId, userId }),
-      keys: keyRing && !dryRun ? createImportKeys({ project, keyRing, fences: erasures, projector, log }) : undefined,
-      log,
-      ends: new Map([...marks].map(([partition, { high }]) => [partition, high])),
-      pace: createImportPace({ admin, databases, maxDelayMs: maxDelayOf(maxDelay * 1_000), onPause: progress.pause }),
-      isDryRun: dryRun,
-      onProgress: progress.report,
-    })
+    const run = () =>
+      runImport({
+        file,
+        format,
+        timeZone,
+        policy: project,
+        users: createKnownUsers(project, projector, admin),
+        isSuppressed: (userId) => erasures.isSuppressed({ organization, project: projectId, userId }),
+        keys: keyRing && !dryRun ? createImportKeys({ project, keyRing, fences: erasures, projector, log }) : undefined,
+        log,
+        ends: new Map([...marks].map(([partition, { high }]) => [partition, high])),
+        pace: createImportPace({ admin, databases, maxDelayMs: maxDelayOf(maxDelay * 1_000), onPause: progress.pause }),
+        isDryRun: dryRun,
+        onProgress: progress.report,
+      })
+    const wanted = { kind: 'history.import', organization, project: projectId, target: path.basename(file) } as const
+    const counts = dryRun ? await run() : await recordChange(env, wanted, run)
     progress.end()
     printCounts(counts, file, dryRun)
   } finally {

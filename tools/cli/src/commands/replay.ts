@@ -4,6 +4,7 @@ import { TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import { requiredKeyRingConfig } from '@nextvisit/service-kit'
 import { Command } from 'commander'
+import { recordChange } from '../changes/record-change.ts'
 import { logConnection, readEnvironment, readSettings } from '../environment/config.ts'
 import { CONSUMER_NAMES, consumerNamed } from '../environment/consumer-database.ts'
 import { addressesOf } from '../environment/database-addresses.ts'
@@ -82,7 +83,13 @@ async function replayWith(consumer: Consumer, flags: ReplayFlags, report: Replay
   const { keyRing } = consumer.opensRecords ? readSettings(requiredKeyRingConfig, env) : {}
   const { adminUrl } = addressesOf(consumer, env)
   const catalog = await readCatalogAsItIs(connection)
-  const outcome = await replayConsumer(consumer, request, { adminUrl, connection, catalog, keyRing, ...report })
+  const outcome = await recordChange(
+    env,
+    { kind: 'consumer.replay', target: consumer.name, details: request },
+    () => replayConsumer(consumer, request, { adminUrl, connection, catalog, keyRing, ...report }),
+    ({ outcome: end }) =>
+      end === 'refused' ? { outcome: 'refused', reason: 'ROWS_DIFFER' } : { outcome: 'made', details: { end } },
+  )
   report.onOutcome(outcome)
   return outcome
 }

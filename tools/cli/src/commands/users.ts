@@ -2,6 +2,7 @@ import { type ProjectRef, TOPICS, Uuid } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import { addressesConfig, internalTokenConfig } from '@nextvisit/service-kit'
 import { Command, InvalidArgumentError } from 'commander'
+import { recordChange } from '../changes/record-change.ts'
 import { logConnection, readEnvironment, readSettings } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { openOutput } from '../export/output-file.ts'
@@ -74,19 +75,23 @@ async function exportUser({ project: name, user, userId }: ExportFlags): Promise
   const { write, complete } = await openOutput('-')
   const startedAt = performance.now()
   const progress = createProgress()
-  const exported = await exportPerson({
-    person: {
-      ...project,
-      userName: user,
-      userId: userId ?? userIdOf(project.organization, project.project, user ?? ''),
-    },
-    connection,
-    services,
-    token,
+  const { organization, project: projectId } = project
+  const person = { ...project, userName: user, userId: userId ?? userIdOf(organization, projectId, user ?? '') }
+  const exported = await recordChange(
     env,
-    write,
-    onProgress: (read, whole, records) => progress.report(whole === 0 ? 1 : read / whole, records),
-  }).finally(progress.end)
+    { kind: 'person.export', organization, project: projectId, details: { userId: person.userId } },
+    () =>
+      exportPerson({
+        person,
+        connection,
+        services,
+        token,
+        env,
+        write,
+        onProgress: (read, whole, records) => progress.report(whole === 0 ? 1 : read / whole, records),
+      }),
+    ({ outcome }) => (outcome === 'unknown' ? { outcome: 'refused', reason: 'UNKNOWN_PERSON' } : { outcome: 'made' }),
+  ).finally(progress.end)
   if (exported.outcome === 'unknown') {
     await requireProject(project, env, TOPICS.catalog)
     throw user === undefined ? unknownUserId(project, userId ?? '') : unknownPerson(project, user)

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogPosition } from '@nextvisit/contracts'
+import type { ChangeEnd } from '@nextvisit/operator-changes'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
+import { recordChange } from '../changes/record-change.ts'
 import { operatingUser } from '../environment/config.ts'
 import { consumerNamed, requireSomeConsumer } from '../environment/consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { complain, print } from '../output/print.ts'
+import type { PartAnswer } from '../status/ask-part.ts'
 import { answerOf, type DeadLetterCalls } from './ask-dead-letters.ts'
 import { askEach } from './select-letters.ts'
 
@@ -30,10 +33,16 @@ export async function setAsideRecord(
   const position = { topic, partition: Number(partition), offset }
   if (service === EVERY_CONSUMER) requireSomeConsumer(env)
   const asked = service === EVERY_CONSUMER ? consumers : [consumerNamed(service)]
-  const results = await askEach(
+  const results = await recordChange(
     env,
-    asked.map((consumer) => ({ consumer })),
-    async (calls, { consumer }) => setAsideIn(calls, consumer.name, position, wait),
+    { kind: 'record.set-aside', target: `${topic}/${partition}/${offset}`, details: { consumer: service } },
+    () =>
+      askEach(
+        env,
+        asked.map((consumer) => ({ consumer })),
+        async (calls, { consumer }) => setAsideIn(calls, consumer.name, position, wait),
+      ),
+    (answers) => endOf(answers.map(({ answer }) => answer)),
   )
   const outcomes = results.map(({ of, answer }) =>
     answer.status === 'available' ? answer : failed(`${of.consumer.name}: ${answer.because}`),
@@ -63,6 +72,12 @@ interface SetAside {
   /** True if the consumer has not passed the record, which may halt it later. */
   readonly isBefore: boolean
   readonly words: string
+}
+
+function endOf(answers: readonly PartAnswer<SetAside>[]): ChangeEnd {
+  const isDone = answers.some((answer) => answer.status === 'available' && !answer.isFailed)
+  const isRefused = answers.every((answer) => answer.status === 'available' && !answer.isHalted)
+  return isDone ? { outcome: 'made' } : { outcome: isRefused ? 'refused' : 'failed', reason: 'NOT_SET_ASIDE' }
 }
 
 const done = (words: string): SetAside => ({ isFailed: false, isHalted: true, isBefore: false, words })

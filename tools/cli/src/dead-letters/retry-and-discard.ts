@@ -1,9 +1,12 @@
 import type { DeadLetterDecision, DeadLetterSelection } from '@nextvisit/contracts'
+import type { ChangeEnd } from '@nextvisit/operator-changes'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
+import { recordChange } from '../changes/record-change.ts'
 import { operatingUser } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { complain, print, printTable } from '../output/print.ts'
 import { createProgress } from '../output/progress.ts'
+import type { PartAnswer } from '../status/ask-part.ts'
 import { answerOf, type DeadLetterCalls } from './ask-dead-letters.ts'
 import { awaitFolded } from './await-folded.ts'
 import {
@@ -135,7 +138,35 @@ function decideInEach(
   decision: DeadLetterDecision,
 ): Promise<Answers<Decided>> {
   const able = answering(previewed).map(({ of }) => of)
-  return askEach(env, able, (calls, { selected }) => decideAll(calls, selected, decision))
+  if (able.length === 0) return Promise.resolve([])
+  const wanted = able.map(({ consumer, selected }) => ({
+    kind: `dead-letters.${decision}` as const,
+    target: consumer.name,
+    details: { letters: selectionInWords(selected) },
+  }))
+  const decide = () => askEach(env, able, (calls, { selected }) => decideAll(calls, selected, decision))
+  return recordChange(env, wanted, decide, (decided, nth) => endOf(decided[nth]?.answer))
+}
+
+function endOf(answer: PartAnswer<Decided> | undefined): ChangeEnd {
+  return answer?.status === 'available'
+    ? { outcome: 'made', details: { count: answer.count } }
+    : { outcome: 'failed', reason: 'UNAVAILABLE' }
+}
+
+function selectionInWords(selected: DeadLetterSelection): string {
+  switch (selected.by) {
+    case 'ids':
+      return selected.ids.join(', ')
+    case 'records':
+      return `of ${selected.records.map(recordName).join(', ')}`
+    case 'cause':
+      return `of cause ${selected.cause}`
+    case 'causeId':
+      return `of cause ${selected.causeId}`
+    case 'all':
+      return 'all'
+  }
 }
 
 function answering<Of extends SelectedLetters, Answer>(all: readonly AnswerOfConsumer<Of, Answer>[]) {

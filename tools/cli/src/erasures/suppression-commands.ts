@@ -1,6 +1,9 @@
 import { type ProjectRef, type SuppressionsPage, TOPICS } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
+import type { ChangeEnd } from '@nextvisit/operator-changes'
+import type { CallOutcome } from '@nextvisit/service-kit'
 import { Command } from 'commander'
+import { recordChange } from '../changes/record-change.ts'
 import { createErasureClients, type ErasureClients, requireToken } from './ask-erasures.ts'
 import { readEnvironment } from '../environment/config.ts'
 import { CliError, EXIT } from '../errors.ts'
@@ -75,9 +78,14 @@ async function readPage({ gateway }: ErasureClients, project: ProjectRef, after?
 async function lift({ project: name, user }: SuppressionFlags & { readonly user: string }): Promise<void> {
   const rejection = checkUserName(user)
   if (rejection) throw new CliError(`--user: ${rejection.message}.`, EXIT.usage)
-  const { clients, project } = await openProject(name)
+  const { clients, project, env } = await openProject(name)
   const userId = userIdOf(project.organization, project.project, user)
-  const asked = await clients.gateway.liftSuppression({ ...project, userId })
+  const asked = await recordChange(
+    env,
+    { kind: 'suppression.lift', ...project, details: { userId } },
+    () => clients.gateway.liftSuppression({ ...project, userId }),
+    endOfLift,
+  )
   requireToken(asked)
   const outcome = asked.outcome === 'answered' ? asked.answer.outcome : 'unavailable'
   if (outcome === 'unavailable') throw new CliError(UNAVAILABLE)
@@ -85,10 +93,17 @@ async function lift({ project: name, user }: SuppressionFlags & { readonly user:
   print(`The suppression of ${user} in ${projectName(project)} is deleted.`)
 }
 
+function endOfLift(asked: CallOutcome<{ readonly outcome: string }>): ChangeEnd {
+  const outcome = asked.outcome === 'answered' ? asked.answer.outcome : 'unavailable'
+  return outcome === 'lifted'
+    ? { outcome: 'made' }
+    : { outcome: outcome === 'unknown' ? 'refused' : 'failed', reason: outcome }
+}
+
 async function openProject(name: ProjectName) {
   const env = readEnvironment()
   const clients = createErasureClients(env)
   const { organization, project } = await completeProject(name, env, TOPICS.catalog)
   await requireProject({ organization, project }, env, TOPICS.catalog)
-  return { clients, project: { organization, project } }
+  return { clients, project: { organization, project }, env }
 }

@@ -8,8 +8,11 @@ import {
   createCallClient,
   createForEachProcess,
   createInternalClient,
+  type EnvironmentVariables,
   internalTokenConfig,
 } from '@nextvisit/service-kit'
+import type { WantedChange } from '@nextvisit/operator-changes'
+import { recordChange } from '../changes/record-change.ts'
 import { logConnection, readEnvironment, readSettings } from '../environment/config.ts'
 import { CliError, EXIT, isTokenRefused } from '../errors.ts'
 import { completeProject, findProject, knownNames, type ProjectName, projectName } from '../find-project.ts'
@@ -19,6 +22,7 @@ export type DispatcherClient = CallClient<typeof webhookDispatcherCalls>
 /** The dispatcher, as a command about the webhooks of one project asks it. */
 export interface Dispatcher {
   readonly place: ProjectRef
+  readonly env: EnvironmentVariables
   /** Asks any of its processes. */
   readonly any: DispatcherClient
   /** The same, and waits longer: for commands to many deliveries. */
@@ -44,6 +48,7 @@ export async function connectDispatcher(project: ProjectName, topic: string): Pr
   const addresses = services['webhook-dispatcher']
   return {
     place,
+    env,
     any: clientOf(addresses),
     patient: clientOf(addresses, MANY_WITHIN_MS),
     each: createForEachProcess(addresses, (own) => clientOf(own)),
@@ -100,4 +105,19 @@ export async function answerAbout<Answer>(
   if (answer !== undefined) return answer
   await requireInWorkspace(endpointId)
   throw new CliError(notFound)
+}
+
+/** Commands a webhook once the change is in the log. An answer in words is a refusal. */
+export function recordCommand<Answer>(
+  { env, place }: Pick<Dispatcher, 'env' | 'place'>,
+  wanted: Pick<WantedChange, 'kind' | 'target' | 'details'>,
+  command: () => Promise<CallOutcome<Answer>>,
+): Promise<CallOutcome<Answer>> {
+  const { organization, project } = place
+  return recordChange(env, { organization, project, ...wanted }, command, (asked) => {
+    if (asked.outcome === 'answered' && typeof asked.answer === 'string')
+      return { outcome: 'refused', reason: asked.answer }
+    if (asked.outcome === 'answered') return { outcome: 'made' }
+    return { outcome: asked.outcome === 'not-found' ? 'refused' : 'failed', reason: asked.outcome }
+  })
 }

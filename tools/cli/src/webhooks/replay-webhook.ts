@@ -5,7 +5,7 @@ import { type ProjectName, projectName } from '../find-project.ts'
 import { complain, print } from '../output/print.ts'
 import { createProgress } from '../output/progress.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
-import { answerAbout, connectDispatcher, type Dispatcher } from './ask-dispatcher.ts'
+import { answerAbout, connectDispatcher, type Dispatcher, recordCommand } from './ask-dispatcher.ts'
 import { counted, replayInWords } from './list-webhooks.ts'
 
 export interface ReplayFlags {
@@ -25,12 +25,11 @@ export async function replayWebhook(endpointId: string, flags: ReplayFlags, topi
   const { from, to, events, wait, json } = flags
   requireRange(from, to)
   const dispatcher = await connectDispatcher(flags.project, topic)
-  const asked = await dispatcher.any.replay({
-    ...dispatcher.place,
-    endpointId,
-    ...rangeOf(from, to),
-    ...(events && { events: [...events] }),
-  })
+  const range = rangeOf(from, to)
+  const details = { ...range, ...(events && { events: events.join(', ') }) }
+  const asked = await recordCommand(dispatcher, { kind: 'webhook.replay', target: endpointId, details }, () =>
+    dispatcher.any.replay({ ...dispatcher.place, endpointId, ...range, ...(events && { events: [...events] }) }),
+  )
   const begun = await answerAbout(dispatcher, endpointId, asked)
   if (begun === TOO_MANY_REPLAYS) {
     throw new CliError(

@@ -2,7 +2,7 @@ import { CliError, EXIT } from '../errors.ts'
 import type { ProjectName } from '../find-project.ts'
 import { print } from '../output/print.ts'
 import { formatCount } from '../output/progress.ts'
-import { answerAbout, connectDispatcher } from './ask-dispatcher.ts'
+import { answerAbout, connectDispatcher, recordCommand } from './ask-dispatcher.ts'
 import { rangeOf, requireRange } from './replay-webhook.ts'
 import { noDelivery } from './show-deliveries.ts'
 
@@ -27,11 +27,17 @@ export async function retryDeliveries(
   const { any, patient, place } = dispatcher
   if (from === undefined) {
     const id = deliveryId ?? ''
-    const asked = await any.retryDelivery({ ...place, endpointId, deliveryId: id })
+    const wanted = { kind: 'webhook.retry', target: endpointId, details: { deliveryId: id } } as const
+    const asked = await recordCommand(dispatcher, wanted, () =>
+      any.retryDelivery({ ...place, endpointId, deliveryId: id }),
+    )
     const begun = await answerAbout(dispatcher, endpointId, asked, noDelivery(endpointId, id))
     return print(`Delivery ${begun.deliveryId} is sent again.`)
   }
-  const asked = await patient.retryFailed({ ...place, endpointId, ...rangeOf(from, to) })
+  const range = rangeOf(from, to)
+  const asked = await recordCommand(dispatcher, { kind: 'webhook.retry', target: endpointId, details: range }, () =>
+    patient.retryFailed({ ...place, endpointId, ...range }),
+  )
   const { retried } = await answerAbout(dispatcher, endpointId, asked)
   print(`${formatCount(retried)} failed ${retried === 1 ? 'delivery is' : 'deliveries are'} sent again.`)
 }

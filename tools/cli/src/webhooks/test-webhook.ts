@@ -3,7 +3,7 @@ import { DISABLED_IN_FILE, MAX_PENDING_TESTS, TOO_MANY_TESTS, type WebhookDelive
 import { CliError } from '../errors.ts'
 import { type ProjectName, projectName } from '../find-project.ts'
 import { escapeInvisible, print } from '../output/print.ts'
-import { answerAbout, connectDispatcher } from './ask-dispatcher.ts'
+import { answerAbout, connectDispatcher, recordCommand } from './ask-dispatcher.ts'
 import { attemptInWords, readDelivery } from './show-deliveries.ts'
 
 export interface TestFlags {
@@ -18,7 +18,9 @@ const ATTEMPTED_WITHIN_MS = 20_000
 /** Sends a test to a webhook, and shows how the attempt ended. */
 export async function testWebhook(endpointId: string, { project, json }: TestFlags, topic: string): Promise<void> {
   const dispatcher = await connectDispatcher(project, topic)
-  const asked = await dispatcher.any.testEndpoint({ ...dispatcher.place, endpointId })
+  const asked = await recordCommand(dispatcher, { kind: 'webhook.test', target: endpointId }, () =>
+    dispatcher.any.testEndpoint({ ...dispatcher.place, endpointId }),
+  )
   const begun = await answerAbout(dispatcher, endpointId, asked)
   if (begun === TOO_MANY_TESTS)
     throw new CliError(`${endpointId} has ${MAX_PENDING_TESTS} tests that are not attempted yet: wait until one is.`)
@@ -51,7 +53,9 @@ function report(endpointId: string, delivery: WebhookDeliveryDetail, json: true 
 /** Enables a webhook that the dispatcher has disabled. */
 export async function enableWebhook(endpointId: string, project: ProjectName, topic: string): Promise<void> {
   const dispatcher = await connectDispatcher(project, topic)
-  const asked = await dispatcher.any.enableEndpoint({ ...dispatcher.place, endpointId })
+  const asked = await recordCommand(dispatcher, { kind: 'webhook.enable', target: endpointId }, () =>
+    dispatcher.any.enableEndpoint({ ...dispatcher.place, endpointId }),
+  )
   if ((await answerAbout(dispatcher, endpointId, asked)) === DISABLED_IN_FILE) {
     throw new CliError(`${endpointId} is ${DISABLED_IN_FILE}: set enabled: true there, and apply it.`)
   }

@@ -3,6 +3,7 @@ import {
   catalogKeyOf,
   type CatalogState,
   type Change,
+  changeLine,
   contentInWords,
   contentKeyOf,
   type DescribeContent,
@@ -14,6 +15,7 @@ import {
 } from '@nextvisit/catalog'
 import { encodeRecord, type OrganizationConfig, type OrganizationConfigured, TOPICS } from '@nextvisit/contracts'
 import { createPublisher, type LogConnection, type RecordSequence } from '@nextvisit/log'
+import { type ChangeAuthor, type ChangeEnd, createChangeLog, type WantedChange } from '@nextvisit/operator-changes'
 import type { KeyRing } from '@nextvisit/sealing'
 import { findRefusal } from './find-refusal.ts'
 import { missingSecretKey } from './missing-secret-key.ts'
@@ -34,6 +36,10 @@ export interface ApplyOptions {
   readonly dryRun?: boolean
   /** The operating system's name for the user who applies. */
   readonly appliedBy: string
+  /** The operator, as in the record of the change. Default: `appliedBy`. */
+  readonly author?: ChangeAuthor
+  /** The workspace file, for the record of the change. */
+  readonly file?: string
   /** The keys of NEXTVISIT_SECRET_KEY; needed to compare a secret of the file with the stored one. */
   readonly keyRing?: KeyRing | undefined
   /** Default: now. */
@@ -57,6 +63,8 @@ export type ApplyOutcome =
       /** Number of unchanged secrets that moved to the newest key. */
       readonly reencrypted: number
     }
+  /** The change cannot be written to `operator-changes`, and nothing was published. */
+  | { readonly outcome: 'not-recorded' }
   /** The file was refused, and nothing was published. */
   | { readonly outcome: 'refused'; readonly reason: string }
   /** Another process's record for the same revision precedes ours for `lost`; the log has no record of ours for `missing`. */
@@ -85,9 +93,61 @@ export async function applyWorkspace({ now = new Date(), ...given }: ApplyOption
   if (options.dryRun) return { outcome: 'dry-run', changes }
   if (records.length === 0) return { outcome: 'unchanged' }
   const contents = differing.flatMap((organization) => organization.contents)
-  await publishAll(options, catalog, records, contents)
   const reencrypted = differing.reduce((sum, organization) => sum + organization.reencrypted, 0)
-  return readBack(connection, topic, records, { changes, reencrypted })
+  const log = createChangeLog(connection, { source: 'cli' })
+  try {
+    const recorded = await log.record(
+      authorOf(options),
+      records.map((record) => wantedChangeOf(state, record, differing, options)),
+      async () => {
+        await publishAll(options, catalog, records, contents)
+        return readBack(connection, topic, records, { changes, reencrypted })
+      },
+      (applied, nth) => endOf(applied, records[nth]?.organization ?? ''),
+    )
+    return recorded.outcome === 'recorded' ? recorded.result : recorded
+  } finally {
+    await log.stop()
+  }
+}
+
+function authorOf({ author, appliedBy }: Applying): ChangeAuthor {
+  return author ?? { actor: { kind: 'command', name: appliedBy, isVerified: false } }
+}
+
+/** Lines about access come first in the record of a change, which cuts the rest. */
+const ABOUT_ACCESS = /^(key|signingSecret|webhook)\b/
+
+function wantedChangeOf(
+  state: CatalogState,
+  { organization, revision, config }: OrganizationConfigured,
+  differing: readonly DifferingOrganization[],
+  { file }: Applying,
+): WantedChange {
+  const changes = differing.find(({ id }) => id === organization)?.changes ?? []
+  const [access = [], others = []] = [true, false].map((isAccess) =>
+    changes.filter(({ what }) => ABOUT_ACCESS.test(what) === isAccess),
+  )
+  const before = state.organizations.get(organization)?.revision
+  const counted = { changes: changes.length, access: access.length }
+  return {
+    kind: 'workspace.apply',
+    organization,
+    target: file,
+    details: {
+      ...(before !== undefined && { fromRevision: before }),
+      revision,
+      ...counted,
+      isRemoval: config === null,
+    },
+    lines: [...access, ...others].map(changeLine),
+  }
+}
+
+function endOf(applied: ApplyOutcome, organization: string): ChangeEnd {
+  if (applied.outcome !== 'not-applied') return { outcome: 'made' }
+  if (applied.lost.includes(organization)) return { outcome: 'refused', reason: 'ANOTHER_CAME_FIRST' }
+  return applied.missing.includes(organization) ? { outcome: 'failed', reason: 'NOT_IN_LOG' } : { outcome: 'made' }
 }
 
 function toRecords(

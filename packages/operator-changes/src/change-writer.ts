@@ -1,0 +1,180 @@
+import { randomUUIDv7 } from 'node:crypto'
+import {
+  type ChangeEnded,
+  type ChangeRequested,
+  encodeRecord,
+  MAX_CHANGE_LINES,
+  MAX_CHANGE_TEXT,
+  type OperatorChangeActor,
+  type OperatorChangeDetails,
+  type OperatorChangeKind,
+  TOPICS,
+} from '@nextvisit/contracts'
+import { uuidV5 } from '@nextvisit/domain'
+import type { PublishOutcome, RecordToPublish } from '@nextvisit/log'
+
+/** A change that an operator asks for. Longer texts are cut. No member has a userName, a key or a secret. */
+export interface WantedChange {
+  readonly kind: OperatorChangeKind
+  readonly organization?: string | undefined
+  readonly project?: string | undefined
+  readonly target?: string | undefined
+  readonly details?: OperatorChangeDetails | undefined
+  /** The difference, the important lines first. */
+  readonly lines?: readonly string[] | undefined
+}
+
+/** The operator. `changeId`: of a change that goes on after an interruption. Default: a new one. */
+export interface ChangeAuthor {
+  readonly actor: OperatorChangeActor
+  readonly changeId?: string | undefined
+}
+
+export interface ChangeEnd {
+  readonly outcome: ChangeEnded['outcome']
+  /** Code of the refusal or error. */
+  readonly reason?: string | undefined
+  /** Added to those of the request. */
+  readonly details?: OperatorChangeDetails | undefined
+}
+
+export type Recorded<Result> =
+  | { readonly outcome: 'recorded'; readonly result: Result }
+  /** The log cannot be written, so nothing was done. */
+  | { readonly outcome: 'not-recorded' }
+
+export interface ChangeWriter {
+  /**
+   * Makes changes together once all of them are in the log, and then writes the end of each. Rejects as `make` does. An end that
+   * cannot be written is missing.
+   */
+  readonly record: <Result>(
+    author: ChangeAuthor,
+    wanted: readonly WantedChange[],
+    make: () => Promise<Result>,
+    endOf: (result: Result, nth: number) => ChangeEnd,
+  ) => Promise<Recorded<Result>>
+}
+
+interface ChangeWriterParts {
+  readonly publish: (record: RecordToPublish, deadlineAt: number) => Promise<PublishOutcome>
+  /** The program, as in `ce_source`. */
+  readonly source: 'gateway' | 'console' | 'cli'
+  /** Default: `operator-changes`. */
+  readonly topic?: string | undefined
+}
+
+/** Shorter than the budget of a request to the gateway. */
+const WRITE_WITHIN_MS = 1_500
+
+/** Creates the writer of changes: the one place where `operator-changes` is written. */
+export function createChangeWriter({
+  publish,
+  source,
+  topic = TOPICS.operatorChanges,
+}: ChangeWriterParts): ChangeWriter {
+  function write(fact: ChangeRequested | ChangeEnded): Promise<PublishOutcome> {
+    const { value, headers } = encodeRecord(fact, { source, time: fact.at })
+    const key = fact.organization ?? ''
+    return publish({ topic, partition: 0, key, value, headers }, performance.now() + WRITE_WITHIN_MS)
+  }
+
+  async function writeEnds(requests: readonly WrittenRequest[], endOf: (nth: number) => ChangeEnd): Promise<void> {
+    await Promise.all(requests.map((written, nth) => write(endedFactOf(written, endOf(nth)))))
+  }
+
+  return {
+    record: async (author, wanted, make, endOf) => {
+      const facts = wanted.map((change, nth) => requestedFactOf(author, change, nth))
+      const outcomes = await Promise.all(facts.map(write))
+      const requests = facts.flatMap((fact, nth): readonly WrittenRequest[] => {
+        const written = outcomes[nth]
+        return written?.outcome === 'published' ? [{ fact, offset: written.offset }] : []
+      })
+      if (requests.length < facts.length) {
+        await writeEnds(requests, () => ({ outcome: 'refused', reason: 'NOT_RECORDED' }))
+        return { outcome: 'not-recorded' }
+      }
+      let result
+      try {
+        result = await make()
+      } catch (error) {
+        await writeEnds(requests, () => ({ outcome: 'failed', reason: codeOf(error) }))
+        throw error
+      }
+      const made = result
+      await writeEnds(requests, (nth) => endOf(made, nth))
+      return { outcome: 'recorded', result }
+    },
+  }
+}
+
+interface WrittenRequest {
+  readonly fact: ChangeRequested
+  readonly offset: bigint
+}
+
+function requestedFactOf(
+  { actor, changeId }: ChangeAuthor,
+  { lines, ...about }: WantedChange,
+  nth: number,
+): ChangeRequested {
+  const shown = lines?.slice(0, MAX_CHANGE_LINES).map(cut)
+  const cutLines = (lines?.length ?? 0) - (shown?.length ?? 0)
+  return {
+    type: 'ChangeRequested',
+    id: changeId === undefined ? randomUUIDv7() : nth === 0 ? changeId : uuidV5(String(nth), changeId),
+    at: new Date().toISOString(),
+    ...boundedMembers({ ...about, actor }),
+    ...(shown && { lines: shown }),
+    ...(cutLines > 0 && { moreLines: cutLines }),
+  }
+}
+
+function endedFactOf({ fact, offset }: WrittenRequest, { outcome, reason, details }: ChangeEnd): ChangeEnded {
+  const { id: changeId, at: requestedAt, kind, actor, organization, project, target } = fact
+  const about = { kind, actor, organization, project, target, details: { ...fact.details, ...details } }
+  return {
+    type: 'ChangeEnded',
+    id: uuidV5('ended', changeId),
+    changeId,
+    requestOffset: String(offset),
+    requestedAt,
+    at: new Date().toISOString(),
+    outcome,
+    ...(reason !== undefined && { reason: cut(reason) }),
+    ...boundedMembers(about),
+  }
+}
+
+function boundedMembers({
+  kind,
+  actor,
+  organization,
+  project,
+  target,
+  details = {},
+}: Omit<WantedChange, 'lines'> & { readonly actor: OperatorChangeActor }) {
+  const bounded = Object.entries(details).map(([name, value]) => [name, typeof value === 'string' ? cut(value) : value])
+  return {
+    kind,
+    actor: { ...actor, name: cut(actor.name), ...(actor.via !== undefined && { via: cut(actor.via) }) },
+    ...(organization !== undefined && { organization }),
+    ...(project !== undefined && { project }),
+    ...(target !== undefined && { target: cut(target) }),
+    ...(bounded.length > 0 && { details: Object.fromEntries(bounded) as OperatorChangeDetails }),
+  }
+}
+
+/** Cuts a text. No half of a surrogate pair remains, which readers would refuse. */
+function cut(text: string): string {
+  const whole = text.toWellFormed().replaceAll('\0', '\uFFFD')
+  return whole.length <= MAX_CHANGE_TEXT
+    ? whole
+    : `${whole.slice(0, MAX_CHANGE_TEXT - 2).replace(/[\uD800-\uDBFF]$/, '')}…`
+}
+
+/** Returns the code of an error. A message may contain names of people. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'UNEXPECTED'
+}
