@@ -7,22 +7,11 @@ import {
   MAX_CHANGE_TEXT,
   type OperatorChangeActor,
   type OperatorChangeDetails,
-  type OperatorChangeKind,
   TOPICS,
 } from '@nextvisit/contracts'
 import { uuidV5 } from '@nextvisit/domain'
 import type { PublishOutcome, RecordToPublish } from '@nextvisit/log'
-
-/** A change that an operator asks for. Longer texts are cut. No member has a userName, a key or a secret. */
-export interface WantedChange {
-  readonly kind: OperatorChangeKind
-  readonly organization?: string | undefined
-  readonly project?: string | undefined
-  readonly target?: string | undefined
-  readonly details?: OperatorChangeDetails | undefined
-  /** The difference, the important lines first. */
-  readonly lines?: readonly string[] | undefined
-}
+import type { WantedChange } from './wanted-change.ts'
 
 /** The operator. `changeId`: of a change that goes on after an interruption. Default: a new one. */
 export interface ChangeAuthor {
@@ -158,11 +147,20 @@ function boundedMembers({
   const bounded = Object.entries(details).map(([name, value]) => [name, typeof value === 'string' ? cut(value) : value])
   return {
     kind,
-    actor: { ...actor, name: cut(actor.name), ...(actor.via !== undefined && { via: cut(actor.via) }) },
+    actor: boundedActor(actor),
     ...(organization !== undefined && { organization }),
     ...(project !== undefined && { project }),
     ...(target !== undefined && { target: cut(target) }),
     ...(bounded.length > 0 && { details: Object.fromEntries(bounded) as OperatorChangeDetails }),
+  }
+}
+
+function boundedActor({ via, subject, ...actor }: OperatorChangeActor): OperatorChangeActor {
+  return {
+    ...actor,
+    name: cut(actor.name),
+    ...(via !== undefined && { via: cut(via) }),
+    ...(subject !== undefined && { subject: cut(subject) }),
   }
 }
 

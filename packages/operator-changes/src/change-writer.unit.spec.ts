@@ -1,7 +1,8 @@
 import { decodeRecord, MAX_CHANGE_LINES, OperatorChangeFact } from '@nextvisit/contracts'
 import type { PublishOutcome, RecordToPublish } from '@nextvisit/log'
 import { describe, expect, it } from 'vitest'
-import { type ChangeEnd, createChangeWriter, type WantedChange } from './change-writer.ts'
+import { type ChangeEnd, createChangeWriter } from './change-writer.ts'
+import type { WantedChange } from './wanted-change.ts'
 
 const ACTOR = { kind: 'command', name: 'ada', isVerified: false, via: 'ada@host' } as const
 const MADE: ChangeEnd = { outcome: 'made' }

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { catalogApi } from './catalog/api.ts'
+import type { changesApi } from './changes/api.ts'
 import type { deadLettersApi } from './dead-letters/api.ts'
 import type { erasuresApi } from './erasures/api.ts'
 import type { formsApi } from './forms/api.ts'
@@ -84,6 +85,7 @@ export const API_ROUTES = {
   setRecordAside: { method: 'POST', path: 'halts/set-aside' },
 
   listRevisions: { method: 'GET', path: 'catalog' },
+  listChanges: { method: 'GET', path: 'changes' },
   readReplay: { method: 'GET', path: 'replay' },
   startReplay: { method: 'POST', path: 'replay/start' },
   stopReplay: { method: 'POST', path: 'replay/stop' },
@@ -106,6 +108,7 @@ export interface ErrorAnswer {
 
 /** Schemas of every route by name. Only types, so the bundle of the pages contains no zod. */
 export type Api = typeof catalogApi &
+  typeof changesApi &
   typeof deadLettersApi &
   typeof erasuresApi &
   typeof formsApi &

@@ -2,10 +2,12 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addressesVariable, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
+import { createChangeLog } from '@nextvisit/operator-changes'
 import type { Logger, RedisConnection } from '@nextvisit/service-kit'
 import type { ApiName } from './api-routes.ts'
 import { createKnownCatalog, createKnownContents } from './catalog/known-catalog.ts'
 import { createCatalogRoutes } from './catalog/routes.ts'
+import { createChangeRoutes } from './changes/routes.ts'
 import type { ConsoleConfig } from './config.ts'
 import { createDeadLetterRoutes } from './dead-letters/routes.ts'
 import type { Dependencies } from './dependencies.ts'
@@ -77,6 +79,7 @@ export async function createConsole(parts: ConsoleParts) {
     nowMs,
     logger,
   }
+  const changes = createChangeLog(connection, { source: 'console', logger })
   const sampler = createSampler({ readTargets: () => targetsOf(parts.services), scrape, nowMs })
   const readProgress = async () => {
     const processes = await dependencies.processes()
@@ -109,6 +112,7 @@ export async function createConsole(parts: ConsoleParts) {
     ...createDeadLetterRoutes(dependencies),
     ...replay.routes,
     ...createCatalogRoutes(dependencies),
+    ...createChangeRoutes(dependencies),
     ...createTryItRoutes({ findDemo, gatewayUrl }),
   }
 
@@ -137,6 +141,7 @@ export async function createConsole(parts: ConsoleParts) {
       canTry,
       logger,
     }),
+    changes,
     webFiles: await readWebFiles(WEB, site.basePath),
     logger,
   })
@@ -144,7 +149,8 @@ export async function createConsole(parts: ConsoleParts) {
     /** Resumes the replay that the last process has left. */
     start: async () => replay.resume(),
     /** Ends running commands. An interrupted replay is safe. */
-    stop: async (): Promise<void> => void (await Promise.all([replay.close(), simulation.close(), userExport.close()])),
+    stop: async (): Promise<void> =>
+      void (await Promise.all([replay.close(), simulation.close(), userExport.close(), changes.stop()])),
   }
   return { app, sampler, feed, commands }
 }

@@ -1,6 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { CALLS, encodeRecord, type ErasureFact, gatewayCalls, ROUTES, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection, Publisher } from '@nextvisit/log'
+import { createChangeWriter } from '@nextvisit/operator-changes'
 import {
   createDependencyLog,
   createRefusalStore,
@@ -11,6 +12,7 @@ import {
   type Tracing,
 } from '@nextvisit/service-kit'
 import { createSealingKeys, type ErasureView } from '@nextvisit/user-keys'
+import { createRecordChange } from './changes/record-change.ts'
 import { createKnownUsers } from './admission/known-users.ts'
 import { createMetering } from './admission/metering.ts'
 import { createTraitRegistry } from './admission/trait-registry.ts'
@@ -78,6 +80,8 @@ export interface GatewayParts
   readonly topic?: string
   /** Default `erasures`. */
   readonly erasuresTopic?: string
+  /** Default `operator-changes`. */
+  readonly changesTopic?: string
   /** Default `user-keys`. */
   readonly keysTopic?: string
   /** Prefix of every key in Redis. Default `nextvisit:`. */
@@ -164,6 +168,8 @@ export function createGateway(parts: GatewayParts) {
   const userEraser = clients.userEraser.reads
   const readSuppressions = createReadSuppressions({ view: erasures, userEraser, keyRing: parts.keyRing, logger })
 
+  const { publish } = parts.publisher
+  const recordChange = createRecordChange(createChangeWriter({ publish, source: 'gateway', topic: parts.changesTopic }))
   const refusalStore = createRefusalStore(redis, redisPrefix)
   const { onRefused, onRefusalsDropped: onDropped } = metrics
   const keptRefusals = createKeptRefusals({ store: refusalStore, onRefused, onDropped, logger })
@@ -199,10 +205,11 @@ export function createGateway(parts: GatewayParts) {
         catalog,
       }),
       createListRefusals(refusalStore),
-      ...createWebhookRoutes({ webhookDispatcher: clients.webhookDispatcher.reads }),
+      ...createWebhookRoutes({ webhookDispatcher: clients.webhookDispatcher.reads, recordChange }),
       ...createErasureRoutes({
         requestErasure,
         liftSuppression,
+        recordChange,
         keptAnswers,
         userEraser,
         view: erasures,

@@ -36,6 +36,8 @@ export interface GatewayFixtureOptions {
   readonly services?: Partial<Record<keyof GatewayParts['services'], string>>
   /** True: follows a topic of its own. Default: no erasure is ever requested. */
   readonly withErasures?: boolean
+  /** Default: `operator-changes`. */
+  readonly changesTopic?: string
   /** Default: true. */
   readonly waitsForErasures?: boolean
   readonly brokers?: string
@@ -120,6 +122,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     catalog: options.catalog ?? staticCatalog([config], contentsOf(config, options)),
     erasures,
     ...(erasuresTopic && { erasuresTopic }),
+    ...(options.changesTopic !== undefined && { changesTopic: options.changesTopic }),
     connection,
     publisher: createPublisher(connection, { logger, requestTimeoutMs: publishTimeoutMs(requestBudgetMs) }),
     redis: redis.client,

@@ -53,4 +53,30 @@ export function describeConsoleCatalog(): void {
     }
     expect(await faultsOf(page)).toEqual([])
   })
+  it('lists changes of operators with their author, new ones without a reload, and filters them', async () => {
+    const page = await signIn(theConsole().viewerToken)
+    await page.getByRole('link', { name: 'Operations' }).first().click()
+    await page.getByRole('link', { name: 'Changes' }).click()
+    await page.getByRole('cell', { name: 'Workspace file applied' }).first().waitFor()
+    expect(await faultsOf(page)).toEqual([])
+
+    await applyPriority(8)
+    const row = page.getByRole('row').filter({ hasText: /form nps-after-checkout priority \d+ → 8/ })
+    await row.waitFor()
+    await row.getByText('made').waitFor()
+    await row.getByText(/command by .*, name not verified/).waitFor()
+    await row.getByText('Difference').click()
+    await row.getByText(/form nps-after-checkout priority \d+ → 8/).waitFor()
+    expect(await faultsOf(page)).toEqual([])
+
+    await page.getByLabel('By').fill(userInfo().username.toUpperCase())
+    await page.getByRole('button', { name: 'Find' }).click()
+    await row.waitFor()
+    await page.getByLabel('Change', { exact: true }).selectOption('History imported')
+    await page.getByText('There is no such change.').waitFor()
+    expect(page.url()).toContain('kind=history.import')
+    await page.reload()
+    await page.getByText('There is no such change.').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+  })
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Page } from '@nextvisit/testing/browser'
 import { expect, it } from 'vitest'
-import { consoleStack, cookieOf, faultsOf, find, OWN, send, signIn, theConsole, tryAsUser } from './console-pages.ts'
+import { consoleStack, cookieOf, faultsOf, find, openPath, OWN, send, signIn, theConsole, tryAsUser } from './console-pages.ts'
 
 const NAME = 'erased@example.com'
 const COMPLETE_WITHIN_MS = 90_000
@@ -68,6 +68,12 @@ export function describeConsoleErasure(): void {
     const log = await readFile(path.join(consoleStack().dataDirectory, 'logs/console.log'), 'utf8')
     expect(log).toMatch(new RegExp(`"action":"erasure requested","role":"operator".*"erasureId":"${erasureId}"`))
     expect(log).not.toContain(NAME)
+
+    await openPath(page, 'operations/changes?kind=users.erase')
+    const row = page.getByRole('row').filter({ hasText: `erasure id: ${erasureId}` })
+    await row.getByText('console with a token, name not verified').waitFor()
+    await row.getByText('made').waitFor()
+    expect(await page.content()).not.toContain(NAME)
   })
 
   it('lists erasures and suppressions, and lifts a suppression by the userName', async () => {

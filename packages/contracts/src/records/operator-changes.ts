@@ -42,9 +42,8 @@ export const OperatorChangeActor = z.object({
   isVerified: z
     .boolean()
     .describe('The name was proved: by an identity provider, or by the key. Otherwise the person has chosen it.'),
-  via: text
-    .optional()
-    .describe('The way in: `token` or the identity provider of the console, or user and host of a command.'),
+  via: text.optional().describe('The way in: `token` or `openid` of the console, or user and host of a command.'),
+  subject: text.optional().describe('Id of a person at the identity provider, which stays when the name changes.'),
 })
 export type OperatorChangeActor = z.infer<typeof OperatorChangeActor>
 

@@ -9,6 +9,7 @@ import { givenSession } from '../../test/given-session.ts'
 import { createCommandJob } from './command-job.ts'
 import { createRunFile } from './run-file.ts'
 
+const CHANGE_ID = '01a2066e-3ec0-780c-9db5-05517574891e'
 const AUTHOR = { role: 'operator', name: 'Grace', isVerified: false, subject: null, logName: 'a1' } as const
 
 const Told = z.object({
@@ -200,6 +201,7 @@ describe('a command that can resume', () => {
       request: ['fail once', path.join(folder, 'has failed')],
       author: AUTHOR,
       startedAtMs: 0,
+      changeId: CHANGE_ID,
       interruptions: 0,
     })
     const { job } = next()
@@ -244,7 +246,7 @@ describe('a command that can resume', () => {
 
   it('can be stopped between two attempts', async () => {
     const { file, next } = await givenProcesses()
-    file.write({ request: ['fail'], author: AUTHOR, startedAtMs: 0, interruptions: 0 })
+    file.write({ request: ['fail'], author: AUTHOR, startedAtMs: 0, changeId: CHANGE_ID, interruptions: 0 })
     const { job, hasEnded } = next(600_000)
     job.resume()
     await hasEnded()
@@ -256,7 +258,7 @@ describe('a command that can resume', () => {
 
   it('is not tried again after a failure that would repeat', async () => {
     const { file, next } = await givenProcesses()
-    file.write({ request: ['refuse'], author: AUTHOR, startedAtMs: 0, interruptions: 0 })
+    file.write({ request: ['refuse'], author: AUTHOR, startedAtMs: 0, changeId: CHANGE_ID, interruptions: 0 })
     const { job, hasEnded } = next(600_000)
     job.resume()
     await hasEnded()
@@ -270,7 +272,7 @@ describe('a command that can resume', () => {
     ['removed', { remove: true }],
   ] as const)('leaves the console running if its note cannot be %s', async (_, faults) => {
     const { file, nextOn } = await givenProcesses()
-    file.write({ request: ['refuse'], author: AUTHOR, startedAtMs: 0, interruptions: 0 })
+    file.write({ request: ['refuse'], author: AUTHOR, startedAtMs: 0, changeId: CHANGE_ID, interruptions: 0 })
     const { job, logged } = nextOn(faults)
     job.resume()
     await expect
@@ -285,7 +287,7 @@ describe('a command that can resume', () => {
 
   it('is reported, and not resumed, once restarts have interrupted it four times', async () => {
     const { file, next } = await givenProcesses()
-    file.write({ request: ['hang'], author: AUTHOR, startedAtMs: 0, interruptions: 3 })
+    file.write({ request: ['hang'], author: AUTHOR, startedAtMs: 0, changeId: CHANGE_ID, interruptions: 3 })
     const { job } = next()
     job.resume()
     expect(job.run()).toMatchObject({ by: 'Grace', endedAtMs: 0, failure: { code: 'INTERRUPTED' } })

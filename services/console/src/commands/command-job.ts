@@ -1,9 +1,11 @@
+import { randomUUIDv7 } from 'node:crypto'
 import type { ErrorLine, ProgressLine } from '@nextvisit/contracts'
 import type { Logger } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
 import { Actor } from '../http/actor.ts'
 import { sessionFields } from '../http/app.ts'
 import type { CommandRun, Failure } from './command-run.ts'
+import { changeEnvironment } from './change-environment.ts'
 import { type Cli, type CliEnd, type CliProcess, startCliProcess } from './cli-process.ts'
 import type { RunFile, RunNote } from './run-file.ts'
 
@@ -122,11 +124,11 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
 
   async function begin(note: RunNote<Request>, attempt = 1): Promise<void> {
     resuming = undefined
-    const { request, author, startedAtMs, interruptions } = note
+    const { request, author, changeId, startedAtMs, interruptions } = note
     const child = startCliProcess({
       cli,
       args: command.argsOf(request),
-      environment: command.environment ?? {},
+      environment: { ...command.environment, ...changeEnvironment(author, changeId) },
       input: command.inputOf?.(request) ?? '',
       maxHeapMb: command.maxHeapMb,
       onLine: (text) => onLine(note, text),
@@ -157,7 +159,8 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
     start: (request: Request, author: Actor): 'started' | 'busy' => {
       if (running) return 'busy'
       cancelRetry()
-      const note = { request, author: Actor.parse(author), startedAtMs: nowMs(), interruptions: 0 }
+      const about = { author: Actor.parse(author), changeId: randomUUIDv7() }
+      const note = { request, ...about, startedAtMs: nowMs(), interruptions: 0 }
       resume?.file.write(note)
       void begin(note)
       return 'started'

@@ -9,6 +9,8 @@ export interface RunNote<Request> {
   /** The session that started it. */
   readonly author: Actor
   readonly startedAtMs: number
+  /** The record of the change that the command makes. A resumed command continues it. */
+  readonly changeId: string
   /** How often a restart of the console has interrupted it. */
   readonly interruptions: number
 }
@@ -23,7 +25,13 @@ export interface RunFile<Request> {
 
 /** `write` and `remove` throw errors of the file system, and are synchronous: a command never runs without its note. */
 export function createRunFile<Request>(file: string, request: ZodType<Request>): RunFile<Request> {
-  const schema = z.object({ request, author: Actor, startedAtMs: z.number(), interruptions: z.number().int() })
+  const schema = z.object({
+    request,
+    author: Actor,
+    startedAtMs: z.number(),
+    changeId: z.uuid(),
+    interruptions: z.number().int(),
+  })
 
   return {
     read: () => {

@@ -26,6 +26,19 @@ function selectedInWords(selected: SeenDeadLetters): string {
   }
 }
 
+function lettersInWords(
+  selections: readonly { readonly service: string; readonly selected: SeenDeadLetters }[],
+): string {
+  return selections.map(({ service: name, selected }) => `${name}: ${selectedInWords(selected)}`).join('; ')
+}
+
+function countsOf(
+  consumers: readonly ({ readonly outcome: 'failed' } | { readonly outcome: 'decided'; readonly count: number })[],
+) {
+  const decided = consumers.flatMap((one) => (one.outcome === 'decided' ? one.count : []))
+  return { count: decided.reduce((sum, count) => sum + count, 0), failed: consumers.length - decided.length }
+}
+
 const DeadLetterPath = z.strictObject({ service, id: DeadLetter.shape.id })
 
 const DecidedCursor = cursorOf(DeadLetter.shape.id).transform(([decidedAt, id]) => ({ decidedAt, id }))
@@ -70,7 +83,12 @@ export const deadLettersApi = {
     }),
     logged: ({ decision, selections }) => ({
       decision,
-      letters: selections.map(({ service: name, selected }) => `${name}: ${selectedInWords(selected)}`).join('; '),
+      letters: lettersInWords(selections),
+    }),
+    change: ({ decision, selections }, answer) => ({
+      kind: `dead-letters.${decision}`,
+      target: selections.map(({ service: name }) => name).join(', '),
+      details: { letters: lettersInWords(selections), ...(answer && countsOf(answer.consumers)) },
     }),
   }),
   readDecision: defineRoute({
@@ -109,6 +127,11 @@ export const deadLettersApi = {
       service: services.join(', '),
       partition: String(partition),
       offset,
+    }),
+    change: ({ services, partition, offset }, answer) => ({
+      kind: 'record.set-aside',
+      target: services.join(', '),
+      details: { partition, offset, ...(answer && { failed: answer.failed.length }) },
     }),
   }),
 }

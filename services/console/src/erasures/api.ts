@@ -1,4 +1,5 @@
 import { ErasureAnswer, ErasuresPage, projectFields, SuppressionsPage, Uuid } from '@nextvisit/contracts'
+import { userIdOf } from '@nextvisit/domain'
 import { z } from 'zod'
 import { defineRoute, Nothing } from '../http/define-route.ts'
 import { MAX_USER_NAME_CHARACTERS } from '../shared-with-pages.ts'
@@ -19,6 +20,12 @@ export const erasuresApi = {
       userId,
       suppress: String(suppress),
     }),
+    change: ({ organization, project, userId, suppress }, answer) => ({
+      kind: 'users.erase',
+      organization,
+      project,
+      details: { userId, users: 1, suppress, ...answer },
+    }),
   }),
   /** Lists a page of the erasures of a project, newest first. */
   listErasures: defineRoute({
@@ -38,5 +45,11 @@ export const erasuresApi = {
     input: z.strictObject({ ...projectFields, userName }),
     answer: Nothing,
     logged: ({ organization, project }) => ({ organization, project }),
+    change: ({ organization, project, userName: lifted }) => ({
+      kind: 'suppression.lift',
+      organization,
+      project,
+      details: { userId: userIdOf(organization, project, lifted.toWellFormed()) },
+    }),
   }),
 }

@@ -1,3 +1,4 @@
+import type { ChangeLog } from '@nextvisit/operator-changes'
 import { type Logger, reportUnread } from '@nextvisit/service-kit'
 import express, {
   type ErrorRequestHandler,
@@ -11,6 +12,7 @@ import type { ErrorAnswer } from '../api-routes.ts'
 import type { Actor } from './actor.ts'
 import { type ApiRefusal, type ApiRoute, refuse } from './api-route.ts'
 import { FileAnswer } from './file-answer.ts'
+import { recordingChange } from './recording-change.ts'
 import { createRequestLimit } from './request-limit.ts'
 import { sendFile } from './send-file.ts'
 import { NoSessionsError, type Session, type Sessions } from './sessions.ts'
@@ -23,6 +25,8 @@ interface AppParts {
   /** Answers the routes that need no session: it signs people in and out. */
   readonly sessionRouter: RequestHandler
   readonly webFiles: RequestHandler
+  /** Writes the changes of routes to the log. */
+  readonly changes: Pick<ChangeLog, 'record'>
   readonly logger: Logger
 }
 
@@ -58,7 +62,7 @@ const MAX_ANSWER_BYTES = 8 * 2 ** 20
 const MAX_REQUESTS = { ofSession: 30, ofRole: 100 }
 
 /** Creates the console's HTTP app: the JSON API below `api/`, and the one page for every other address. */
-export function createApp({ site, sessions, routes, sessionRouter, webFiles, logger }: AppParts): Express {
+export function createApp({ site, sessions, routes, sessionRouter, webFiles, changes, logger }: AppParts): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -72,7 +76,7 @@ export function createApp({ site, sessions, routes, sessionRouter, webFiles, log
     sendRefusal(response, NOT_OWN_REQUEST)
   })
   app.use('/api', sessionRouter)
-  const parts = { site, sessions, logger, limited: createRequestLimit(MAX_REQUESTS, TOO_MANY_REQUESTS) }
+  const parts = { site, sessions, changes, logger, limited: createRequestLimit(MAX_REQUESTS, TOO_MANY_REQUESTS) }
   for (const route of routes) app[EXPRESS_METHODS[route.method]](`/api/${route.path}`, answerWith(route, parts))
   app.use('/api', (_request, response) => sendRefusal(response, NO_SUCH_ROUTE))
   app.use(webFiles)
@@ -116,13 +120,14 @@ function withoutPrefix(basePath: string): RequestHandler {
   }
 }
 
-interface RouteParts extends Pick<AppParts, 'site' | 'sessions' | 'logger'> {
+interface RouteParts extends Pick<AppParts, 'site' | 'sessions' | 'changes' | 'logger'> {
   readonly limited: ReturnType<typeof createRequestLimit>
 }
 
 /** Reads the body only if the session may call the route. */
-function answerWith(route: ApiRoute, { site, sessions, logger, limited }: RouteParts): RequestHandler {
+function answerWith(route: ApiRoute, { site, sessions, changes, logger, limited }: RouteParts): RequestHandler {
   const readBody = readBodyOf(route.maxBody)
+  const handle = recordingChange(route, changes)
   return async (request, response) => {
     const session = await site.sessionOf(request, sessions)
     if (!session) return sendRefusal(response, SIGNED_OUT)
@@ -133,7 +138,7 @@ function answerWith(route: ApiRoute, { site, sessions, logger, limited }: RouteP
     if (route.method !== 'GET')
       logger.info({ action: route.path, ...sessionFields(session), ...route.logged(input.data) }, 'console action')
     const signal = signalOf(route, response)
-    const result = await limited(session, signal, () => route.handle(input.data, session, signal)).catch(
+    const result = await limited(session, signal, async () => handle(input.data, session, signal)).catch(
       (error: unknown) => {
         if (signal.aborted) return undefined
         throw error

@@ -1,3 +1,4 @@
+import type { WantedChange } from '@nextvisit/operator-changes/wanted-change'
 import { z, type ZodType } from 'zod'
 
 /** A viewer reads, and sees personal data only on request. An operator may also make changes. */
@@ -18,14 +19,27 @@ export interface RouteDefinition<Input extends ZodType = ZodType, Answer extends
   readonly maxBody?: string
   /** Returns the members that the log shows in addition to a change and its author. They never contain a userName. */
   readonly logged: (input: unknown) => Readonly<Record<string, string>>
+  /**
+   * Returns the change of an operator that the route makes, once more with the answer. Absent: it makes none, or a command that
+   * it starts records it.
+   */
+  readonly change?: ((input: unknown, answer?: unknown) => WantedChange) | undefined
 }
 
 /** Defines a route of a screen. `logged`: default none. */
 export function defineRoute<Input extends ZodType, Answer extends ZodType>({
   logged,
+  change,
   ...route
-}: Omit<RouteDefinition<Input, Answer>, 'logged'> & {
+}: Omit<RouteDefinition<Input, Answer>, 'logged' | 'change'> & {
   readonly logged?: (input: z.output<Input>) => Readonly<Record<string, string>>
+  readonly change?: (input: z.output<Input>, answer?: z.input<Answer>) => WantedChange
 }): RouteDefinition<Input, Answer> {
-  return { ...route, logged: (input) => logged?.(input as z.output<Input>) ?? {} }
+  return {
+    ...route,
+    logged: (input) => logged?.(input as z.output<Input>) ?? {},
+    ...(change && {
+      change: (input, answer) => change(input as z.output<Input>, answer as z.input<Answer> | undefined),
+    }),
+  }
 }

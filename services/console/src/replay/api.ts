@@ -58,5 +58,10 @@ export const replayApi = {
       ...(restart && { restart: 'true' }),
     }),
   }),
-  stopReplay: defineRoute({ role: 'operator', input: Nothing, answer: Nothing }),
+  stopReplay: defineRoute({
+    role: 'operator',
+    input: Nothing,
+    answer: Nothing,
+    change: () => ({ kind: 'consumer.stop-replay' }),
+  }),
 }

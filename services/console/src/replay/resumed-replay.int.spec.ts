@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -24,7 +25,7 @@ async function attemptsAfter(code: string): Promise<number> {
   const note = createRunFile(replayFile, StartReplay)
   const request = { service: 'metering', goal: 'swap', acceptDifferences: false, restart: false } as const
   const author = { role: 'operator', name: 'Grace', isVerified: false, subject: null, logName: 'a1' } as const
-  note.write({ request, author, startedAtMs: 0, interruptions: 0 })
+  note.write({ request, author, startedAtMs: 0, changeId: randomUUID(), interruptions: 0 })
   const replay = createReplay({
     cli: { entry, environment: {} },
     operatorUrl: 'postgresql://one',

@@ -1,7 +1,9 @@
+import { randomUUIDv7 } from 'node:crypto'
 import { once } from 'node:events'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Logger } from '@nextvisit/service-kit'
+import { changeEnvironment } from '../commands/change-environment.ts'
 import { type Cli, spawnCli } from '../commands/cli-process.ts'
 import { sessionFields } from '../http/app.ts'
 import { answered, type ApiResult, refuse } from '../http/api-route.ts'
@@ -49,7 +51,8 @@ export function createUserExport({ cli, environment, logger, maxBytes = MAX_BYTE
       return refuse(409, 'not-here', `This console starts no commands. Run this one on a terminal: ${command}`)
     }
     if (running) return RUNS
-    const child = spawnCli({ cli, args, environment, maxHeapMb: MAX_HEAP_MB })
+    const own = { ...environment, ...changeEnvironment(session, randomUUIDv7()) }
+    const child = spawnCli({ cli, args, environment: own, maxHeapMb: MAX_HEAP_MB })
     if (!child) return NO_ROOM
     running = child
     let stderr = ''

@@ -2,6 +2,8 @@ import {
   DeliveryPosition,
   DeliveryStatus,
   Instant,
+  type OperatorChangeDetails,
+  type OperatorChangeKind,
   projectFields,
   ReplayRange,
   RetryRange,
@@ -15,6 +17,7 @@ import {
   WebhookReplayBegun,
   WebhookRetried,
 } from '@nextvisit/contracts'
+import type { WantedChange } from '@nextvisit/operator-changes/wanted-change'
 import { z } from 'zod'
 import { defineRoute, Nothing } from '../http/define-route.ts'
 
@@ -49,6 +52,14 @@ const PERIOD = { path: ['to'], error: 'must be later than from' }
 const inLog = ({ organization, project, endpointId }: EndpointPath) => ({ organization, project, endpointId })
 const deliveryInLog = ({ deliveryId, ...path }: DeliveryPath) => ({ ...inLog(path), deliveryId })
 const periodInLog = ({ from, to }: RetryRange) => ({ from, ...(to !== undefined && { to }) })
+
+function changeOf(
+  kind: OperatorChangeKind,
+  { organization, project, endpointId: target }: EndpointPath,
+  details: OperatorChangeDetails = {},
+): WantedChange {
+  return { kind, organization, project, target, details }
+}
 
 export const webhooksApi = {
   /** Lists the endpoints of a project with their health. Viewers see only the host of an address: its path may be a secret. */
@@ -95,14 +106,27 @@ export const webhooksApi = {
     }),
   }),
   /** Enables an endpoint that a 410 or five days of failures have disabled. */
-  enableEndpoint: defineRoute({ role: 'operator', input: EndpointPath, answer: Nothing, logged: inLog }),
+  enableEndpoint: defineRoute({
+    role: 'operator',
+    input: EndpointPath,
+    answer: Nothing,
+    logged: inLog,
+    change: (path) => changeOf('webhook.enable', path),
+  }),
   /** Sends one request of the type `webhook.test`. The delivery shows the result. */
-  testEndpoint: defineRoute({ role: 'operator', input: EndpointPath, answer: WebhookDeliveryBegun, logged: inLog }),
+  testEndpoint: defineRoute({
+    role: 'operator',
+    input: EndpointPath,
+    answer: WebhookDeliveryBegun,
+    logged: inLog,
+    change: (path, answer) => changeOf('webhook.test', path, { ...answer }),
+  }),
   retryDelivery: defineRoute({
     role: 'operator',
     input: DeliveryPath,
     answer: WebhookDeliveryBegun,
     logged: deliveryInLog,
+    change: (path) => changeOf('webhook.retry', path, { deliveryId: path.deliveryId }),
   }),
   /** Retries the failed deliveries of a period. */
   retryFailed: defineRoute({
@@ -110,6 +134,7 @@ export const webhooksApi = {
     input: EndpointPath.extend(RetryRange.shape).refine(hasPeriod, PERIOD),
     answer: WebhookRetried,
     logged: (input) => ({ ...inLog(input), ...periodInLog(input) }),
+    change: (input, answer) => changeOf('webhook.retry', input, { ...periodInLog(input), ...answer }),
   }),
   startWebhookReplay: defineRoute({
     role: 'operator',
@@ -120,5 +145,11 @@ export const webhooksApi = {
       ...periodInLog(input),
       ...(input.events && { events: input.events.join(', ') }),
     }),
+    change: (input, answer) =>
+      changeOf('webhook.replay', input, {
+        ...periodInLog(input),
+        ...(input.events && { events: input.events.join(', ') }),
+        ...answer,
+      }),
   }),
 }

@@ -1,18 +1,21 @@
 import { BODY_LIMITS, isStorable, type ProjectRef, ROUTES, type userEraserCalls, Uuid } from '@nextvisit/contracts'
 import { checkUserName, memberOf, parseErasureBody, userIdOf, uuidV5 } from '@nextvisit/domain'
+import type { ChangeEnd } from '@nextvisit/operator-changes'
 import type { CallClient } from '@nextvisit/service-kit'
 import { type ErasureView, isSuppressionPlace, type RequestedErasure } from '@nextvisit/user-keys'
+import type { RecordChange } from '../changes/record-change.ts'
 import { answer, type CheckedRequest, type Result, type Route } from '../http/route.ts'
 import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import { endLock, resultWithoutLock } from '../ingest/stages.ts'
 import { parsePage } from '../reads/page-query.ts'
 import { MAX_SUPPRESSED_USERS, REFUSALS, refuse, refuseBody } from '../refusals/refusals.ts'
-import type { LiftSuppression, RequestErasure } from './request-erasure.ts'
+import type { ErasureOutcome, LiftSuppression, RequestErasure } from './request-erasure.ts'
 import type { ReadSuppressions } from './read-suppressions.ts'
 
 interface ErasureRoutesParts {
   readonly requestErasure: RequestErasure
   readonly liftSuppression: LiftSuppression
+  readonly recordChange: RecordChange
   readonly keptAnswers: Pick<KeptAnswers, 'lock'>
   readonly userEraser: Pick<CallClient<typeof userEraserCalls>, 'readErasure' | 'listErasures'>
   readonly view: Pick<ErasureView, 'requested' | 'isSuppressed' | 'suppressedUsers'>
@@ -68,7 +71,7 @@ export function createErasureRoutes(parts: ErasureRoutesParts): readonly Route[]
 }
 
 async function beginErasure(
-  { requestErasure, keptAnswers, view }: ErasureRoutesParts,
+  { requestErasure, recordChange, keptAnswers, view }: ErasureRoutesParts,
   request: CheckedRequest,
   userNames: readonly string[],
 ): Promise<Result> {
@@ -88,15 +91,11 @@ async function beginErasure(
       published = 'not-published'
       return refuse(REFUSALS.suppressions)
     }
-    const requested = await requestErasure({
-      place,
-      userIds,
-      suppress,
-      erasureId,
-      receivedMs,
-      deadlineAt,
-      traceparent,
-    })
+    const wanted = { place, userIds, suppress, erasureId, receivedMs, deadlineAt, traceparent }
+    const details = { erasureId, users: userIds.length, suppress }
+    const change = { kind: 'users.erase', changeId: erasureId, details } as const
+    const recorded = await recordChange(request, change, () => requestErasure(wanted), endOfErasure)
+    const requested = recorded.outcome === 'recorded' ? recorded.result : NOT_PUBLISHED
     published = requested.outcome
     if (requested.outcome !== 'published') return refuse(REFUSALS.notRecorded)
     answered = answer(202, begunOf(requested.erasure))
@@ -104,6 +103,12 @@ async function beginErasure(
   } finally {
     await endLock(lock, published, answered)
   }
+}
+
+const NOT_PUBLISHED = { outcome: 'not-published' } as const
+
+function endOfErasure({ outcome }: ErasureOutcome): ChangeEnd {
+  return outcome === 'published' ? { outcome: 'made' } : { outcome: 'failed', reason: outcome }
 }
 
 /** Returns true if a project may suppress these users, too. Requests at the same moment do not see each other. */
@@ -137,16 +142,30 @@ function begunOf({ id: erasureId, users, unknown, received: requestedAt }: Reque
   return { erasureId, users, unknown, status: 'running', requestedAt }
 }
 
-async function endSuppression({ liftSuppression }: ErasureRoutesParts, request: CheckedRequest): Promise<Result> {
+async function endSuppression(
+  { liftSuppression, recordChange }: ErasureRoutesParts,
+  request: CheckedRequest,
+): Promise<Result> {
   const { parameters, requestId: id, project: place, receivedMs, deadlineAt, traceparent } = request
   const userName = parameters.get('userName') ?? ''
   const rejection = checkUserName(userName)
   if (rejection) return refuseBody(rejection)
   if (!isStorable(userName)) return refuse(REFUSALS.notStorable)
   const userId = userIdIn(place, userName)
-  const outcome = await liftSuppression({ place, userId, id, receivedMs, deadlineAt, traceparent })
+  const recorded = await recordChange(
+    request,
+    { kind: 'suppression.lift', changeId: id, details: { userId } },
+    () => liftSuppression({ place, userId, id, receivedMs, deadlineAt, traceparent }),
+    endOfLift,
+  )
+  const outcome = recorded.outcome === 'recorded' ? recorded.result : 'unavailable'
   if (outcome === 'unavailable') return refuse(REFUSALS.notRecorded)
   return outcome === 'lifted' ? answer(204, {}) : refuse(REFUSALS.notSuppressed)
+}
+
+function endOfLift(outcome: 'lifted' | 'unknown' | 'unavailable'): ChangeEnd {
+  if (outcome === 'lifted') return { outcome: 'made' }
+  return { outcome: outcome === 'unknown' ? 'refused' : 'failed', reason: outcome }
 }
 
 function userIdIn({ organization, project }: ProjectRef, userName: string): string {

@@ -109,11 +109,12 @@ export function sharedRefusals(methods: readonly string[], route?: RouteSignatur
   const ofKey = { key, kindOfKey, ...ofPermission, tooFast: REFUSALS.tooFast(100), busy, noCatalog }
   if (route.method === 'GET') return { ...always, ...ofKey, notRead: REFUSALS.notRead('user projector') }
   if (route.method === 'DELETE') return { ...always, ...ofKey, notRecorded: REFUSALS.notRecorded }
-  if (route.hasNoBody) return { ...always, ...ofKey, notDone }
+  const { notRecorded } = REFUSALS
+  if (route.hasNoBody) return { ...always, ...ofKey, notRecorded, notDone }
   const { contentType } = REFUSALS
   const ofType: DocumentedRefusals = route.keyIn ? {} : { contentType }
   const tooLarge = REFUSALS.tooLarge(maxBodyBytesOf(route))
-  const own = route.isCommand ? { ...COMMAND, notDone } : takesMany(route) ? {} : SINGLE_ROUTE
+  const own = route.isCommand ? { ...COMMAND, notRecorded, notDone } : takesMany(route) ? {} : SINGLE_ROUTE
   return { ...always, ...ofKey, ...BODY_ROUTE, ...own, ...ofType, tooLarge }
 }
 

@@ -8,8 +8,9 @@ import {
   WebhookDeliveryDetail,
   WebhookEndpoints,
 } from '@nextvisit/contracts'
+import { readChanges } from '@nextvisit/operator-changes'
 import { NOT_FOUND } from '@nextvisit/service-kit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
 
@@ -83,6 +84,30 @@ describe('the routes of webhooks (webhooks.md)', () => {
     const { status, body } = await gateway.get(WEBHOOKS)
     expect([status, WebhookEndpoints.parse(body)]).toEqual([200, { webhooks: [endpoint], countedUpTo: 100_000 }])
     expect(asked()).toMatchObject({ project: 'shop' })
+  })
+
+  it('write commands to the log with the name of their key, and how they ended', async () => {
+    await command('crm/test')
+    await command('busy/test')
+    await command('crm/enable')
+    const connection = { brokers: inject('kafkaBrokers').split(','), clientId: 'spec' }
+    const { changes } = await readChanges(connection, { organization: gateway.config.id, limit: 3 })
+    expect(changes).toMatchObject([
+      { kind: 'webhook.enable', target: 'crm', outcome: 'made', actor: { kind: 'key', isVerified: true } },
+      { kind: 'webhook.test', target: 'busy', outcome: 'refused', reason: TOO_MANY_TESTS },
+      { kind: 'webhook.test', target: 'crm', outcome: 'made', project: 'shop' },
+    ])
+    const names = gateway.config.projects.flatMap(({ keys }) => keys.map(({ name }) => name))
+    expect(names).toContain(changes[0]?.actor.name)
+  })
+
+  it('do nothing while commands cannot be written to the log', async () => {
+    const calls = service.calls.length
+    const other = await startGateway({ changesTopic: 'no-such-topic', services: { 'webhook-dispatcher': service.url } })
+    onTestFinished(other.stop)
+    const headers = { 'x-api-key': other.keys.admin }
+    expect(await other.call('POST', `${WEBHOOKS}/crm/test`, headers)).toMatchObject({ status: 503 })
+    expect(service.calls).toHaveLength(calls)
   })
 
   it('list deliveries in pages, by status and user', async () => {

@@ -2,6 +2,8 @@ import {
   DeliveryPosition,
   DeliveryStatus,
   DISABLED_IN_FILE,
+  type OperatorChangeDetails,
+  type OperatorChangeKind,
   ROUTES,
   SlugId,
   TOO_MANY_REPLAYS,
@@ -11,16 +13,33 @@ import {
 } from '@nextvisit/contracts'
 import { parseReplayBody, parseRetryBody } from '@nextvisit/domain'
 import type { CallClient, CallOutcome } from '@nextvisit/service-kit'
+import { endOfCall, type RecordChange } from '../changes/record-change.ts'
 import { answer, type CheckedRequest, type Result, type Route } from '../http/route.ts'
 import { parsePage } from '../reads/page-query.ts'
 import { REFUSALS, type Refusal, refuse, refuseBody } from '../refusals/refusals.ts'
 
 interface WebhookRoutesParts {
   readonly webhookDispatcher: CallClient<typeof webhookDispatcherCalls>
+  readonly recordChange: RecordChange
 }
 
 /** Creates the routes that read endpoints of webhooks and their deliveries, and command them (webhooks.md). */
-export function createWebhookRoutes({ webhookDispatcher: dispatcher }: WebhookRoutesParts): readonly Route[] {
+export function createWebhookRoutes({
+  webhookDispatcher: dispatcher,
+  recordChange,
+}: WebhookRoutesParts): readonly Route[] {
+  /** Calls the dispatcher once the change is in the log. `not-recorded`: nothing was done. */
+  async function command<Answer extends object | string>(
+    request: CheckedRequest,
+    kind: OperatorChangeKind,
+    details: OperatorChangeDetails,
+    call: () => Promise<CallOutcome<Answer>>,
+  ): Promise<CallOutcome<Answer> | { readonly outcome: 'not-recorded' }> {
+    const wanted = { kind, target: endpointIn(request)?.endpointId, details }
+    const recorded = await recordChange(request, wanted, call, endOfCall)
+    return recorded.outcome === 'recorded' ? recorded.result : recorded
+  }
+
   async function listWebhooks({ project: place, deadlineAt }: CheckedRequest): Promise<Result> {
     const { organization, project } = place
     const read = await dispatcher.readEndpoints({ organization, project }, { deadlineAt })
@@ -51,8 +70,11 @@ export function createWebhookRoutes({ webhookDispatcher: dispatcher }: WebhookRo
     const endpoint = endpointIn(request)
     if (!endpoint) return refuse(REFUSALS.webhook)
     const { events, ...range } = parsed.value
-    const command = { ...endpoint, ...range, ...(events && { events: [...events] }) }
-    const begun = await dispatcher.replay(command, { deadlineAt: request.deadlineAt })
+    const wanted = { ...endpoint, ...range, ...(events && { events: [...events] }) }
+    const details = { ...range, ...(events && { events: events.join(', ') }) }
+    const begun = await command(request, 'webhook.replay', details, () =>
+      dispatcher.replay(wanted, { deadlineAt: request.deadlineAt }),
+    )
     if (begun.outcome === 'answered' && begun.answer === TOO_MANY_REPLAYS) return refuse(REFUSALS.replays)
     return answerCommand(begun, REFUSALS.webhook, 202)
   }
@@ -62,27 +84,27 @@ export function createWebhookRoutes({ webhookDispatcher: dispatcher }: WebhookRo
     if (parsed.outcome === 'rejected') return refuseBody(parsed)
     const endpoint = endpointIn(request)
     if (!endpoint) return refuse(REFUSALS.webhook)
-    return answerCommand(
-      await dispatcher.retryFailed({ ...endpoint, ...parsed.value }, { deadlineAt: request.deadlineAt }),
-      REFUSALS.webhook,
-      200,
+    const retried = await command(request, 'webhook.retry', { ...parsed.value }, () =>
+      dispatcher.retryFailed({ ...endpoint, ...parsed.value }, { deadlineAt: request.deadlineAt }),
     )
+    return answerCommand(retried, REFUSALS.webhook, 200)
   }
 
   async function retryDelivery(request: CheckedRequest): Promise<Result> {
     const delivery = deliveryIn(request)
     if (!delivery) return refuse(REFUSALS.delivery)
-    return answerCommand(
-      await dispatcher.retryDelivery(delivery, { deadlineAt: request.deadlineAt }),
-      REFUSALS.delivery,
-      202,
+    const retried = await command(request, 'webhook.retry', { deliveryId: delivery.deliveryId }, () =>
+      dispatcher.retryDelivery(delivery, { deadlineAt: request.deadlineAt }),
     )
+    return answerCommand(retried, REFUSALS.delivery, 202)
   }
 
   async function testWebhook(request: CheckedRequest): Promise<Result> {
     const endpoint = endpointIn(request)
     if (!endpoint) return refuse(REFUSALS.webhook)
-    const begun = await dispatcher.testEndpoint(endpoint, { deadlineAt: request.deadlineAt })
+    const begun = await command(request, 'webhook.test', {}, () =>
+      dispatcher.testEndpoint(endpoint, { deadlineAt: request.deadlineAt }),
+    )
     if (begun.outcome === 'answered' && begun.answer === TOO_MANY_TESTS) return refuse(REFUSALS.tests)
     return answerCommand(begun, REFUSALS.webhook, 202)
   }
@@ -90,7 +112,9 @@ export function createWebhookRoutes({ webhookDispatcher: dispatcher }: WebhookRo
   async function enableWebhook(request: CheckedRequest): Promise<Result> {
     const endpoint = endpointIn(request)
     if (!endpoint) return refuse(REFUSALS.webhook)
-    const enabled = await dispatcher.enableEndpoint(endpoint, { deadlineAt: request.deadlineAt })
+    const enabled = await command(request, 'webhook.enable', {}, () =>
+      dispatcher.enableEndpoint(endpoint, { deadlineAt: request.deadlineAt }),
+    )
     if (enabled.outcome !== 'answered') return answerCommand(enabled, REFUSALS.webhook, 204)
     return enabled.answer === DISABLED_IN_FILE ? refuse(REFUSALS.disabledInFile) : answer(204, {})
   }
@@ -116,7 +140,12 @@ function answerRead(read: CallOutcome<object>, notFound: Rule): Result {
   return read.outcome === 'answered' ? answer(200, read.answer) : refuse(NOT_READ)
 }
 
-function answerCommand(done: CallOutcome<object | string>, notFound: Rule, status: number): Result {
+function answerCommand(
+  done: CallOutcome<object | string> | { readonly outcome: 'not-recorded' },
+  notFound: Rule,
+  status: number,
+): Result {
+  if (done.outcome === 'not-recorded') return refuse(REFUSALS.notRecorded)
   if (done.outcome === 'not-found') return refuse(notFound)
   return done.outcome === 'answered' && typeof done.answer === 'object'
     ? answer(status, done.answer)

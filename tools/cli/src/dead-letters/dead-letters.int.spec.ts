@@ -125,7 +125,12 @@ const poison = [
   recordOf({ count: '3' }),
 ]
 
-const commandEnv = () => ({ NEXTVISIT_DATA: '/nowhere', METERING_DATABASE_URL: roleUrl, NO_COLOR: '1' })
+const commandEnv = () => ({
+  NEXTVISIT_DATA: '/nowhere',
+  KAFKA_BROKERS: inject('kafkaBrokers'),
+  METERING_DATABASE_URL: roleUrl,
+  NO_COLOR: '1',
+})
 const nextvisit = (...args: readonly string[]) => runNextvisit(['dead-letters', ...args], commandEnv())
 
 /** In a process of its own, for operators who act at the same time. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { coreMigrations } from '@nextvisit/consumer'
 import { prepareServiceSchema, rolePassword } from '@nextvisit/database'
 import { consumers } from '@nextvisit/services'
@@ -52,7 +53,13 @@ async function readStates(): Promise<Readonly<Record<string, readonly string[]>>
 }
 
 const nextvisit = (args: readonly string[], own: Readonly<Record<string, string>> = {}) =>
-  runNextvisit(['dead-letters', ...args], { NEXTVISIT_DATA: '/nowhere', NO_COLOR: '1', ...addresses, ...own })
+  runNextvisit(['dead-letters', ...args], {
+    NEXTVISIT_DATA: '/nowhere',
+    NO_COLOR: '1',
+    KAFKA_BROKERS: inject('kafkaBrokers'),
+    ...addresses,
+    ...own,
+  })
 
 describe('one decision about a record', () => {
   it('is listed once, with its letter in each consumer', async () => {
@@ -81,6 +88,29 @@ describe('one decision about a record', () => {
     expect((await nextvisit(['retry', '--record', RECORD])).stdout).toBe(
       'None of the selected letters is dead, so there is nothing to retry.\n',
     )
+  })
+
+  it('is listed with its author, and is not made while it cannot be written to the log', async () => {
+    await addLetters(1704, [first])
+    const actor = `ada ${randomUUID()}`
+    const decide = (own: Readonly<Record<string, string>>) =>
+      nextvisit(['discard', '--record', RECORD, '--service', first.name, '--yes'], { NEXTVISIT_ACTOR: actor, ...own })
+    const refused = await decide({ KAFKA_BROKERS: '127.0.0.1:1' })
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing was done') })
+    expect((await readStates())[first.name]).toEqual(['dead'])
+    expect(await decide({})).toMatchObject({ exitCode: 0 })
+
+    const env = { KAFKA_BROKERS: inject('kafkaBrokers'), NO_COLOR: '1' }
+    const listed = await runNextvisit(['changes', 'list', '--actor', actor, '--json'], env)
+    expect(JSON.parse(listed.stdout)).toMatchObject({
+      kind: 'dead-letters.discard',
+      outcome: 'made',
+      target: first.name,
+      actor: { kind: 'command', name: actor, isVerified: false },
+      details: { letters: `of ${RECORD}`, count: 1 },
+    })
+    const table = await runNextvisit(['changes', 'list', '--actor', actor], env)
+    expect(table.stdout).toContain(`${actor} (claimed)`)
   })
 
   it('discards it in each, after it has shown the number of letters of each', async () => {

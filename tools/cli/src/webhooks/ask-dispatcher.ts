@@ -107,7 +107,7 @@ export async function answerAbout<Answer>(
   throw new CliError(notFound)
 }
 
-/** Commands a webhook once the change is in the log. An answer in words is a refusal. */
+/** Commands a webhook once the change is in the log. A text as its answer is a refusal, except `done`. */
 export function recordCommand<Answer>(
   { env, place }: Pick<Dispatcher, 'env' | 'place'>,
   wanted: Pick<WantedChange, 'kind' | 'target' | 'details'>,
@@ -115,7 +115,7 @@ export function recordCommand<Answer>(
 ): Promise<CallOutcome<Answer>> {
   const { organization, project } = place
   return recordChange(env, { organization, project, ...wanted }, command, (asked) => {
-    if (asked.outcome === 'answered' && typeof asked.answer === 'string')
+    if (asked.outcome === 'answered' && typeof asked.answer === 'string' && asked.answer !== 'done')
       return { outcome: 'refused', reason: asked.answer }
     if (asked.outcome === 'answered') return { outcome: 'made' }
     return { outcome: asked.outcome === 'not-found' ? 'refused' : 'failed', reason: asked.outcome }

@@ -1,6 +1,8 @@
 import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { LIVE_OUTCOMES, MAX_DEPTH, NAME_KINDS } from '../../../src/shared-with-pages.ts'
 import { Catalog } from '../catalog/catalog.tsx'
+import { kindOf } from '../changes/change-words.ts'
+import { Changes, type ChangesSearch } from '../changes/changes.tsx'
 import { DecidedDeadLetters } from '../dead-letters/decided-dead-letters.tsx'
 import { DeadLetterDetails } from '../dead-letters/dead-letter-details.tsx'
 import { DeadLettersOfCause } from '../dead-letters/dead-letters-of-cause.tsx'
@@ -184,6 +186,19 @@ const catalog = createRoute({
   }),
 })
 
+const changes = createRoute({
+  getParentRoute: () => root,
+  path: '/operations/changes',
+  component: Changes,
+  staticData: { title: 'Changes' },
+  validateSearch: (search): ChangesSearch => ({
+    kind: kindOf(search['kind']),
+    actor: text(search['actor']),
+    project: text(search['project']),
+    after: typeof search['after'] === 'number' ? String(search['after']) : text(search['after']),
+  }),
+})
+
 const deadLettersOfCause = createRoute({
   getParentRoute: () => root,
   path: '/operations/$consumer/dead-letters',
@@ -262,6 +277,7 @@ export const router = createRouter({
     registry,
     operations,
     catalog,
+    changes,
     deadLettersOfCause,
     decidedDeadLetters,
     deadLetter,

@@ -17,6 +17,9 @@ export function Sections() {
         <Link to="/operations/catalog" activeOptions={{ includeSearch: false }}>
           Catalog revisions
         </Link>
+        <Link to="/operations/changes" activeOptions={{ includeSearch: false }}>
+          Changes
+        </Link>
       </nav>
     </>
   )

@@ -1,0 +1,32 @@
+import type { CallOutcome } from '@nextvisit/service-kit'
+import type { ChangeEnd, ChangeWriter, Recorded, WantedChange } from '@nextvisit/operator-changes'
+import type { CheckedRequest } from '../http/route.ts'
+
+interface RequestedChange extends Omit<WantedChange, 'organization' | 'project'> {
+  /** Of a change that a repeat of the request requests again. */
+  readonly changeId?: string
+}
+
+/** Makes the change of a request once it is in the log (`operator-changes`). The admin key is its author. */
+export type RecordChange = <Result>(
+  request: Pick<CheckedRequest, 'key' | 'project'>,
+  wanted: RequestedChange,
+  make: () => Promise<Result>,
+  endOf: (result: Result) => ChangeEnd,
+) => Promise<Recorded<Result>>
+
+export function createRecordChange({ record }: ChangeWriter): RecordChange {
+  return ({ key, project: { organization, project } }, { changeId, ...wanted }, make, endOf) => {
+    const actor = { kind: 'key', name: key.entry.name, isVerified: true } as const
+    return record({ actor, changeId }, [{ ...wanted, organization, project }], make, endOf)
+  }
+}
+
+/** Returns the end of a change by a call. A text as its answer is a refusal, except `done`. */
+export function endOfCall(called: CallOutcome<object | string>): ChangeEnd {
+  if (called.outcome === 'not-found') return { outcome: 'refused', reason: 'not-found' }
+  if (called.outcome !== 'answered') return { outcome: 'failed', reason: called.outcome }
+  return typeof called.answer === 'string' && called.answer !== 'done'
+    ? { outcome: 'refused', reason: called.answer }
+    : { outcome: 'made' }
+}
