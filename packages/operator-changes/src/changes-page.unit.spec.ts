@@ -10,7 +10,7 @@ function given(special: Partial<ChangeRequested> = {}): ChangeRequested {
   return { type: 'ChangeRequested', id: randomUUID(), at: '2026-11-28T10:00:00.000Z', ...about, ...special }
 }
 
-function endOf({ id, at, type: _, lines: _lines, ...about }: ChangeRequested, special: Partial<ChangeEnded> = {}) {
+function endOf({ id, at, type: _type, lines: _lines, ...about }: ChangeRequested, special: Partial<ChangeEnded> = {}) {
   return {
     type: 'ChangeEnded',
     ...about,

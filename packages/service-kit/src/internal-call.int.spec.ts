@@ -6,6 +6,7 @@ import { createAddresses } from './addresses.ts'
 import { createCallClient, type CallContext, type Handlers, type CallRoute, NOT_FOUND, serveCalls } from './calls.ts'
 import { createInternalClient } from './internal-client.ts'
 import type { Health, InternalServerOptions } from './internal-server.ts'
+import { internalServerConfig, readConfig } from './read-config.ts'
 import { givenInternalServer } from '../test/given-internal-server.ts'
 
 const TOKEN = 'a token of some length'
@@ -25,6 +26,28 @@ const double = serving(async ({ n }) => ({ twice: 2 * n }))
 
 const serve = (routes: readonly CallRoute[], own: Partial<InternalServerOptions> = {}) =>
   givenInternalServer({ token: TOKEN, routes, ...own })
+
+/** A process whose INTERNAL_TOKEN has these tokens. */
+async function givenProcess(variable: string) {
+  const env = { INTERNAL_PORT: '0', INTERNAL_TOKEN: variable }
+  const { internalServer } = readConfig(internalServerConfig, env)
+  const { url } = await serve(double, internalServer)
+  const call = (other: string) =>
+    createCallClient(
+      calls,
+      createInternalClient({ addresses: createAddresses([other]), token: internalServer.token, timeoutMs: 2_000 }),
+    ).double({ n: 1 })
+  return { url, call }
+}
+
+/** Returns whether processes before and after the restart of a step of a rotation can call each other. */
+async function canBeReplacedOneByOne(before: string, after: string): Promise<boolean> {
+  const [old, restarted] = [await givenProcess(before), await givenProcess(after)]
+  const answers = await Promise.all([old.call(restarted.url), restarted.call(old.url), restarted.call(restarted.url)])
+  return answers.every(({ outcome }) => outcome === 'answered')
+}
+
+const [OLD, NEW] = ['the-old-token-of-16', 'the-new-token-of-16']
 
 function asksAt(...baseUrls: string[]) {
   return createCallClient(
@@ -266,5 +289,23 @@ describe('the internal port', () => {
   it('names the port that is taken', async () => {
     const { port } = await serve([])
     await expect(serve([], { port })).rejects.toMatchObject({ code: 'CANNOT_LISTEN' })
+  })
+})
+
+describe('a rotation of INTERNAL_TOKEN (rotate-secrets.md)', () => {
+  it.each([
+    [OLD, `${OLD},${NEW}`],
+    [`${OLD},${NEW}`, `${NEW},${OLD}`],
+    [`${NEW},${OLD}`, NEW],
+  ])('refuses no call while processes with %s are replaced by those with %s', async (before, after) => {
+    expect(await canBeReplacedOneByOne(before, after)).toBe(true)
+  })
+
+  it.each([
+    [OLD, NEW],
+    [OLD, `${NEW},${OLD}`],
+    [`${OLD},${NEW}`, NEW],
+  ])('would refuse calls if it went from %s to %s at once', async (before, after) => {
+    expect(await canBeReplacedOneByOne(before, after)).toBe(false)
   })
 })

@@ -23,7 +23,10 @@ export interface InternalServerOptions {
   readonly host: string
   /** 0 takes any free port; `start` returns it. */
   readonly port: number
+  /** The token that this process sends. */
   readonly token: string
+  /** The tokens of callers. Default: `token`. */
+  readonly acceptedTokens?: readonly string[]
   readonly routes: readonly CallRoute[]
   /** Liveness: a process that makes no progress is replaced by its supervisor. */
   readonly isLive: () => Health | Promise<Health>
@@ -94,7 +97,8 @@ export function internalServerParts(
 }
 
 function createApp(options: InternalServerOptions): Express {
-  const { token, routes, isLive, isReady, metrics, logger, takesCalls = () => true, tracing } = options
+  const { token, acceptedTokens = [token], routes, isLive, isReady, metrics, logger, tracing } = options
+  const { takesCalls = () => true } = options
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -110,7 +114,7 @@ function createApp(options: InternalServerOptions): Express {
     response.type(metrics.contentType).send(text)
   })
   const readBody = express.json({ limit: MAX_BODY, inflate: false })
-  const guards = [checkToken(token), requireReady(takesCalls)]
+  const guards = [checkToken(acceptedTokens), requireReady(takesCalls)]
   const traced = tracing ? [traceCall(tracing)] : []
   for (const route of routes) app.post(route.path, ...guards, ...traced, readBody, answerCall(route, logger))
   app.use((_request, response) => refuse(response, 404, 'NO_SUCH_ROUTE', 'There is no such route on this port.'))
@@ -137,10 +141,11 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-function checkToken(token: string): RequestHandler {
-  const expected = digest(`Bearer ${token}`)
+function checkToken(tokens: readonly string[]): RequestHandler {
+  const expected = tokens.map((token) => digest(`Bearer ${token}`))
   return (request, response, next) => {
-    if (timingSafeEqual(digest(request.headers.authorization ?? ''), expected)) return next()
+    const given = digest(request.headers.authorization ?? '')
+    if (expected.some((one) => timingSafeEqual(given, one))) return next()
     refuse(response, 401, 'UNAUTHORIZED', 'Send the INTERNAL_TOKEN of this installation as a bearer token.')
   }
 }

@@ -150,10 +150,21 @@ export const token = z
   .string('must be a secret of 16 characters or more')
   .min(16, 'must be a secret of 16 characters or more')
 
+/** Tokens of INTERNAL_TOKEN. Three are enough for a rotation that is repeated. */
+const MAX_INTERNAL_TOKENS = 3
+const INTERNAL_TOKENS = `must be a secret of 16 characters or more; during a rotation up to ${MAX_INTERNAL_TOKENS}, separated by commas`
+
+/** Several tokens during a rotation: a process sends the first, and accepts all (rotate-secrets.md). */
+const internalTokens = z
+  .string(INTERNAL_TOKENS)
+  .transform((text) => text.split(',').map((one) => one.trim()))
+  .refine((tokens) => tokens.length <= MAX_INTERNAL_TOKENS && tokens.every((one) => one.length >= 16), INTERNAL_TOKENS)
+  .transform(([first = '', ...others]) => ({ token: first, acceptedTokens: [first, ...others] }))
+
 /** `internalToken`: the token of a process that calls services but has no internal port. */
 export const internalTokenConfig = z
-  .object({ INTERNAL_TOKEN: token })
-  .transform((env) => ({ internalToken: env.INTERNAL_TOKEN }))
+  .object({ INTERNAL_TOKEN: internalTokens })
+  .transform((env) => ({ internalToken: env.INTERNAL_TOKEN.token }))
 
 /** `keyRing`: the keys of NEXTVISIT_SECRET_KEY; undefined if it is not set. */
 export const keyRingConfig = z
@@ -175,16 +186,16 @@ export const requiredKeyRingConfig = keyRingConfig.transform(({ keyRing }, conte
   return z.NEVER
 })
 
-/** `internalServer`: host, port and token of the internal port. */
+/** `internalServer`: host, port and tokens of the internal port. */
 export const internalServerConfig = z
   .object({
     // A container sets 0.0.0.0, and does not publish the port.
     INTERNAL_HOST: host('127.0.0.1'),
     INTERNAL_PORT: port,
-    INTERNAL_TOKEN: token,
+    INTERNAL_TOKEN: internalTokens,
   })
   .transform((env) => ({
-    internalServer: { host: env.INTERNAL_HOST, port: env.INTERNAL_PORT, token: env.INTERNAL_TOKEN },
+    internalServer: { host: env.INTERNAL_HOST, port: env.INTERNAL_PORT, ...env.INTERNAL_TOKEN },
   }))
 
 const serviceAddresses = commaSeparated(

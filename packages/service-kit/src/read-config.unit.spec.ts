@@ -90,7 +90,7 @@ describe('readConfig', () => {
       '  REDIS_URL is not set: must be an address like redis://host:6379',
       '  METERING_DATABASE_URL is not set: must be an address like postgresql://role:password@host:5432/database; DATABASE_URL will do',
       '  INTERNAL_PORT is wrong: must be a port from 0 to 65535',
-      '  INTERNAL_TOKEN is not set: must be a secret of 16 characters or more',
+      '  INTERNAL_TOKEN is not set: must be a secret of 16 characters or more; during a rotation up to 3, separated by commas',
       '  LOG_LEVEL is wrong: must be debug, info, warn, error or silent',
       '  METERING_URLS is not set: must be an address like http://host:port, or dns+http://name:port for every address of a name; several separated by commas',
     ])

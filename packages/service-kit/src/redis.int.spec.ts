@@ -157,3 +157,29 @@ describe('a Redis connection', () => {
     await expect.poll(publish, { timeout: 10_000 }).toBe(1)
   })
 })
+
+it('a password of Redis can be replaced while processes connect again and again (rotate-secrets.md)', async () => {
+  const admin = new Redis(inject('redisUrl'))
+  onTestFinished(() => void admin.disconnect())
+  const user = `spec-${randomUUID()}`
+  const connects = async (password: string) => {
+    const url = Object.assign(new URL(inject('redisUrl')), { username: user, password }).href
+    const own = new Redis(url, { lazyConnect: true, retryStrategy: () => null })
+    own.on('error', () => {})
+    try {
+      await own.connect()
+      return (await own.ping()) === 'PONG'
+    } catch {
+      return false
+    } finally {
+      own.disconnect()
+    }
+  }
+  await admin.call('ACL', 'SETUSER', user, 'on', '>old', '+@all')
+  expect(await connects('old')).toBe(true)
+  await admin.call('ACL', 'SETUSER', user, '>new')
+  expect([await connects('old'), await connects('new')]).toEqual([true, true])
+  await admin.call('ACL', 'SETUSER', user, '<old')
+  expect([await connects('old'), await connects('new')]).toEqual([false, true])
+  await admin.call('ACL', 'DELUSER', user)
+})

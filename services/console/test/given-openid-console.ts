@@ -58,6 +58,7 @@ export async function openIdApp(options: OpenIdConsoleOptions): Promise<RequestL
     site,
     sessions,
     routes: [],
+    changes: { record: () => Promise.resolve({ outcome: 'not-recorded' }) },
     sessionRouter: createSessionRouter({
       site,
       sessions,

@@ -150,7 +150,7 @@ export async function startWork(
     {
       redisUrl,
       keyRing: RING,
-      internalServer: { host: '127.0.0.1', port: 0, token: TOKEN },
+      internalServer: { host: '127.0.0.1', port: 0, token: TOKEN, acceptedTokens: [TOKEN] },
       services: {
         'user-projector': addresses,
         'form-trigger-evaluator': addresses,

@@ -2,7 +2,18 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Page } from '@nextvisit/testing/browser'
 import { expect, it } from 'vitest'
-import { consoleStack, cookieOf, faultsOf, find, openPath, OWN, send, signIn, theConsole, tryAsUser } from './console-pages.ts'
+import {
+  consoleStack,
+  cookieOf,
+  faultsOf,
+  find,
+  openPath,
+  OWN,
+  send,
+  signIn,
+  theConsole,
+  tryAsUser,
+} from './console-pages.ts'
 
 const NAME = 'erased@example.com'
 const COMPLETE_WITHIN_MS = 90_000

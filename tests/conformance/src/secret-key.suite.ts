@@ -79,7 +79,7 @@ const status = async (keys: readonly string[]) => {
 }
 
 /**
- * Tests the runbook rotate-secret-key: signed visits are accepted at every step. Runs last, because it stops the product's
+ * Tests the runbook rotate-secrets: signed visits are accepted at every step. Runs last, because it stops the product's
  * own gateway.
  */
 export function describeSecretKey(): void {

@@ -126,7 +126,7 @@ export class SecretKeyMissingError extends CodedError {
   constructor(secretKeyId: string) {
     super(
       `Sealed records wait: a data key is wrapped by the secret key ${secretKeyId}, which this process lacks. Add that key ` +
-        `to NEXTVISIT_SECRET_KEY and restart the process: see docs/runbooks/rotate-secret-key.md.`,
+        `to NEXTVISIT_SECRET_KEY and restart the process: see docs/runbooks/rotate-secrets.md.`,
     )
   }
 }

@@ -8,6 +8,12 @@ import { withClient } from '../connect/with-client.ts'
 
 const suffix = randomBytes(6).toString('hex')
 
+/** Each process connects with its address, and uses the rows. Processes before and after a restart run side by side. */
+function work(...addresses: readonly string[]) {
+  const statements = "INSERT INTO users.things (name) VALUES ('x'); SELECT users.twice(1); DELETE FROM users.things"
+  return Promise.all(addresses.map((own) => withClient(own, (client) => client.query(statements))))
+}
+
 describe('prepareServiceSchema', () => {
   const adminUrl = new URL(inject('databaseUrl'))
   const name = `prepare_test_${suffix}`
@@ -48,12 +54,32 @@ describe('prepareServiceSchema', () => {
     return withClient(url.href, async (client) => (await client.query<Record<string, unknown>>(statement)).rows)
   }
 
+  const admin = (statement: string) => withClient(adminUrl.href, (client) => client.query(statement))
+  const address = (username: string, password: string) => Object.assign(new URL(adminUrl), { username, password }).href
   it('lets a service use the rows and functions of its schema', async () => {
     await as('users', "INSERT INTO users.things (name) VALUES ('one'), ('two')")
     await as('users', "UPDATE users.things SET name = 'first' WHERE name = 'one'")
     await as('users', "DELETE FROM users.things WHERE name = 'two'")
     const rows = await as('users', 'SELECT name, users.twice(4) AS eight FROM users.things')
     expect(rows).toEqual([{ name: 'first', eight: 8 }])
+  })
+
+  it('lets a password be replaced while the service connects again and again (rotate-secrets.md)', async () => {
+    const [role, interim] = [roles.users, `${roles.users}_interim`]
+    const [old, middle, renewed] = [
+      address(role, "it's users"),
+      address(interim, 'interim'),
+      address(role, 'the new password'),
+    ]
+    await work(old)
+    await admin(`CREATE ROLE ${interim} LOGIN PASSWORD 'interim' IN ROLE ${role}`)
+    await work(old, middle)
+    await prepare('users', { password: 'the new password' })
+    await work(middle, renewed)
+    await expect(work(old)).rejects.toThrow('password authentication failed')
+    await admin(`DROP ROLE ${interim}`)
+    await work(renewed)
+    await prepare('users')
   })
 
   it.each([

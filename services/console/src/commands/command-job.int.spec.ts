@@ -74,7 +74,7 @@ describe('the job of a command', () => {
     expect(run?.result.told).toEqual({
       type: 'told',
       args: args.slice(1),
-      environment: ['DATABASE_URL', 'KAFKA_BROKERS', 'NEXTVISIT_DATA'],
+      environment: ['DATABASE_URL', 'KAFKA_BROKERS', 'NEXTVISIT_CHANGE', 'NEXTVISIT_DATA'],
       input: 'the piped text',
     })
     expect(logged).toEqual([

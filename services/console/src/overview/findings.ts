@@ -24,7 +24,7 @@ const RUNBOOKS = {
   deadLetters: 'dead-letters',
   upgrade: 'upgrade',
   gateway: 'gateway',
-  secretKey: 'rotate-secret-key',
+  secretKey: 'rotate-secrets',
 } as const
 
 interface FindingsParts extends LimitParts {

@@ -141,12 +141,12 @@ describe('findingsOf', () => {
         [
           'critical',
           'gateway cannot decrypt the signing secrets of 2 projects, so requests from their pages get 503. Some process lacks key 1a2b in NEXTVISIT_SECRET_KEY.',
-          'rotate-secret-key',
+          'rotate-secrets',
         ],
         [
           'critical',
           'gateway cannot decrypt the signing secrets of a project, so requests from their pages get 503. They are damaged: apply the workspace file again.',
-          'rotate-secret-key',
+          'rotate-secrets',
         ],
       ],
     )

@@ -78,5 +78,5 @@ export function describeUndecryptable({ keyId, projects: [first, ...more] }: Und
   const whose = `${first}${more.length > 0 ? ` and ${more.length} more` : ''}`
   return keyId === undefined
     ? `The signing secret of ${whose} is damaged: apply the workspace file again`
-    : `NEXTVISIT_SECRET_KEY lacks key ${keyId}, which encrypts the signing secret of ${whose}: see docs/runbooks/rotate-secret-key.md`
+    : `NEXTVISIT_SECRET_KEY lacks key ${keyId}, which encrypts the signing secret of ${whose}: see docs/runbooks/rotate-secrets.md`
 }

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { CatalogProject } from '@nextvisit/catalog'
+import { signingSecretsIn } from '@nextvisit/domain'
 import type { SigningSecrets } from './signing-secrets.ts'
 
 /** A body that concerns one user. */
@@ -22,7 +23,10 @@ export function createCheckSignature({ secretOf }: Pick<SigningSecrets, 'secretO
     const secret = secretOf(project)
     if (secret.outcome === 'none') return 'invalid'
     if (secret.outcome !== 'decrypted') return 'unverifiable'
-    const expected = createHmac('sha256', secret.secret).update(userName).digest()
-    return timingSafeEqual(expected, Buffer.from(userSignature, 'hex')) ? 'valid' : 'invalid'
+    const given = Buffer.from(userSignature, 'hex')
+    const isSigned = signingSecretsIn(secret.secret).some((one) =>
+      timingSafeEqual(createHmac('sha256', one).update(userName).digest(), given),
+    )
+    return isSigned ? 'valid' : 'invalid'
   }
 }

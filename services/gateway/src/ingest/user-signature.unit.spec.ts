@@ -55,6 +55,20 @@ describe('userSignature (decisions.md, Beyond the document)', () => {
     expect(visit(userName, userSignature)).toBe(expected)
   })
 
+  it('may be made with each of the secrets during a rotation, so that no step refuses a page', () => {
+    const steps = ['old secret', 'new secret,old secret', 'new secret']
+    const [before, during, after] = steps.map((secret) => gatewayWith(oldRing, catalogWith(true, encrypt(secret))))
+    const [byOld, byNew] = [sign('ada', 'old secret'), sign('ada', 'new secret')]
+    expect([before?.visit('ada', byOld), during?.visit('ada', byOld)]).toEqual(['valid', 'valid'])
+    expect([during?.visit('ada', byNew), after?.visit('ada', byNew)]).toEqual(['valid', 'valid'])
+    expect(after?.visit('ada', byOld)).toBe('invalid')
+    expect(during?.visit('ada', sign('ada', 'new secret,old secret'))).toBe('invalid')
+  })
+
+  it('made with no secret is invalid, also beside a comma', () => {
+    expect(gatewayWith(oldRing, catalogWith(true, encrypt('secret,'))).visit('ada', sign('ada', ''))).toBe('invalid')
+  })
+
   it('is not checked if the project does not require it', () => {
     expect(gatewayWith(undefined, catalogWith(false)).visit('ada', 'wrong')).toBe('valid')
   })
@@ -79,7 +93,7 @@ describe('a signing secret that a gateway cannot decrypt', () => {
     expect(visit('ada', 'malformed')).toBe('invalid')
     expect(undecryptable()).toEqual([{ keyId: oldId, projects: ['acme/shop'] }])
     expect(logged).toEqual([
-      `NEXTVISIT_SECRET_KEY lacks key ${oldId}, which encrypts the signing secret of acme/shop: see docs/runbooks/rotate-secret-key.md`,
+      `NEXTVISIT_SECRET_KEY lacks key ${oldId}, which encrypts the signing secret of acme/shop: see docs/runbooks/rotate-secrets.md`,
     ])
   })
 

@@ -105,6 +105,6 @@ export function createEndpoints({ catalog, keyRing, connector, logger }: Endpoin
 
 const SECRET_UNREADABLE = {
   'missing-key':
-    'NEXTVISIT_SECRET_KEY lacks the key that encrypts the secret of an endpoint of webhooks; its deliveries wait: see docs/runbooks/rotate-secret-key.md',
+    'NEXTVISIT_SECRET_KEY lacks the key that encrypts the secret of an endpoint of webhooks; its deliveries wait: see docs/runbooks/rotate-secrets.md',
   damaged: 'The secret of an endpoint of webhooks is damaged; its deliveries wait: apply the workspace file again',
 } as const

@@ -162,7 +162,7 @@ async function requireSharedKey(admin: LogAdmin, state: CatalogState, { newestKe
   if (lacking.length === 0) return
   throw new CliError(
     `${SECRET_KEY_VARIABLE} of ${lacking.join(', ')} lacks key ${newestKeyId}, the first one here: nobody could read the records ` +
-      'of this import. Use the same value as the services: see docs/runbooks/rotate-secret-key.md.',
+      'of this import. Use the same value as the services: see docs/runbooks/rotate-secrets.md.',
     EXIT.usage,
   )
 }

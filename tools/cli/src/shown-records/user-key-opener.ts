@@ -36,7 +36,7 @@ function open(ring: KeyRing, wrapped: Parameters<typeof unwrapDataKey>[1]): Data
   const unwrapped = unwrapDataKey(ring, wrapped)
   if (unwrapped.outcome !== 'missing-key') return unwrapped.outcome === 'unwrapped' ? unwrapped.key : undefined
   throw new CliError(
-    `${SECRET_KEY_VARIABLE} lacks the key ${unwrapped.keyId}, which encrypts keys of users. Set it to the value of the services: see docs/runbooks/rotate-secret-key.md.`,
+    `${SECRET_KEY_VARIABLE} lacks the key ${unwrapped.keyId}, which encrypts keys of users. Set it to the value of the services: see docs/runbooks/rotate-secrets.md.`,
     EXIT.usage,
   )
 }

@@ -3,7 +3,6 @@ import {
   catalogKeyOf,
   type CatalogState,
   type Change,
-  changeLine,
   contentInWords,
   contentKeyOf,
   type DescribeContent,
@@ -15,12 +14,13 @@ import {
 } from '@nextvisit/catalog'
 import { encodeRecord, type OrganizationConfig, type OrganizationConfigured, TOPICS } from '@nextvisit/contracts'
 import { createPublisher, type LogConnection, type RecordSequence } from '@nextvisit/log'
-import { type ChangeAuthor, type ChangeEnd, createChangeLog, type WantedChange } from '@nextvisit/operator-changes'
+import { type ChangeAuthor, createChangeLog } from '@nextvisit/operator-changes'
 import type { KeyRing } from '@nextvisit/sealing'
 import { findRefusal } from './find-refusal.ts'
 import { missingSecretKey } from './missing-secret-key.ts'
 import { settleContents, type WantedContent } from './settle-contents.ts'
 import { settleSecrets } from './settle-secrets.ts'
+import { endOfApply, wantedChangeOf } from './wanted-change.ts'
 
 export interface ApplyOptions {
   readonly connection: LogConnection
@@ -98,12 +98,12 @@ export async function applyWorkspace({ now = new Date(), ...given }: ApplyOption
   try {
     const recorded = await log.record(
       authorOf(options),
-      records.map((record) => wantedChangeOf(state, record, differing, options)),
+      records.map((record) => wantedChangeOf(state, record, changesOf(differing, record), options.file)),
       async () => {
         await publishAll(options, catalog, records, contents)
         return readBack(connection, topic, records, { changes, reencrypted })
       },
-      (applied, nth) => endOf(applied, records[nth]?.organization ?? ''),
+      (applied, nth) => endOfApply(applied.outcome === 'not-applied' ? applied : {}, records[nth]?.organization ?? ''),
     )
     return recorded.outcome === 'recorded' ? recorded.result : recorded
   } finally {
@@ -115,39 +115,11 @@ function authorOf({ author, appliedBy }: Applying): ChangeAuthor {
   return author ?? { actor: { kind: 'command', name: appliedBy, isVerified: false } }
 }
 
-/** Lines about access come first in the record of a change, which cuts the rest. */
-const ABOUT_ACCESS = /^(key|signingSecret|webhook)\b/
-
-function wantedChangeOf(
-  state: CatalogState,
-  { organization, revision, config }: OrganizationConfigured,
+function changesOf(
   differing: readonly DifferingOrganization[],
-  { file }: Applying,
-): WantedChange {
-  const changes = differing.find(({ id }) => id === organization)?.changes ?? []
-  const [access = [], others = []] = [true, false].map((isAccess) =>
-    changes.filter(({ what }) => ABOUT_ACCESS.test(what) === isAccess),
-  )
-  const before = state.organizations.get(organization)?.revision
-  const counted = { changes: changes.length, access: access.length }
-  return {
-    kind: 'workspace.apply',
-    organization,
-    target: file,
-    details: {
-      ...(before !== undefined && { fromRevision: before }),
-      revision,
-      ...counted,
-      isRemoval: config === null,
-    },
-    lines: [...access, ...others].map(changeLine),
-  }
-}
-
-function endOf(applied: ApplyOutcome, organization: string): ChangeEnd {
-  if (applied.outcome !== 'not-applied') return { outcome: 'made' }
-  if (applied.lost.includes(organization)) return { outcome: 'refused', reason: 'ANOTHER_CAME_FIRST' }
-  return applied.missing.includes(organization) ? { outcome: 'failed', reason: 'NOT_IN_LOG' } : { outcome: 'made' }
+  { organization }: OrganizationConfigured,
+): readonly Change[] {
+  return differing.find(({ id }) => id === organization)?.changes ?? []
 }
 
 function toRecords(

@@ -1,6 +1,6 @@
 import { Environment, KeyKind } from '@nextvisit/contracts'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
-import { hashApiKey, parseApiKey, parseWebhookSecret } from '@nextvisit/domain'
+import { hashApiKey, MAX_SIGNING_SECRETS, parseApiKey, parseWebhookSecret, signingSecretsIn } from '@nextvisit/domain'
 import { SECRET_KEY_VARIABLE } from '@nextvisit/sealing'
 import { readKeyRing } from '../environment/key-ring.ts'
 import type { Fault } from './explain-issue.ts'
@@ -21,7 +21,7 @@ export function checkSecrets(workspace: YamlNode, env: EnvironmentVariables): re
   return [
     ...keys.flatMap((key) => checkKey(key, env)),
     ...checkRepeatedKeys(keys, env),
-    ...projects.flatMap((project) => checkEncrypted(project, 'signingSecret', env)),
+    ...projects.flatMap((project) => checkSigningSecret(project, env)),
     ...projects.flatMap((project) => items(project, 'webhooks')).flatMap((webhook) => checkWebhookSecret(webhook, env)),
   ]
 }
@@ -53,6 +53,15 @@ function checkRepeatedKeys(keys: readonly YamlNode[], env: EnvironmentVariables)
     if (first === undefined) firstByHash.set(hash, text(key, 'name') ?? '?')
     return first === undefined ? [] : [{ path: key.path, message: `is the same key as ${first}; create another` }]
   })
+}
+
+function checkSigningSecret(project: YamlNode, env: EnvironmentVariables): readonly Fault[] {
+  const { path } = member(project, 'signingSecret')
+  const value = valueOf(text(project, 'signingSecret'), env)
+  const parts = value?.split(',') ?? []
+  const isGood = parts.length <= MAX_SIGNING_SECRETS && signingSecretsIn(value ?? '').length === parts.length
+  const message = `must hold one secret, or up to ${MAX_SIGNING_SECRETS} separated by commas during a rotation; none may be empty`
+  return [...checkEncrypted(project, 'signingSecret', env), ...(isGood ? [] : [{ path, message }])]
 }
 
 function checkWebhookSecret(webhook: YamlNode, env: EnvironmentVariables): readonly Fault[] {

@@ -29,7 +29,7 @@ export async function missingSecretKey(
     if (lacking.length > 0) {
       return (
         `NEXTVISIT_SECRET_KEY of ${lacking.join(', ')} lacks key ${keyId}, so ${effect}. ` +
-        'Add the key there, restart, and apply again: see docs/runbooks/rotate-secret-key.md.'
+        'Add the key there, restart, and apply again: see docs/runbooks/rotate-secrets.md.'
       )
     }
   }

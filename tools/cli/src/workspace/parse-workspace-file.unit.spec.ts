@@ -8,7 +8,13 @@ import { parseWorkspaceFile } from './parse-workspace-file.ts'
 
 const SECRET_KEY = 'ab'.repeat(32)
 const ADMIN_KEY = createApiKey('admin', 'P', new Uint8Array(32).fill(7))
-const ENV = { ADMIN_KEY, SIGNING_SECRET: 'a signing secret', NEXTVISIT_SECRET_KEY: SECRET_KEY, EMPTY: '' }
+const ENV = {
+  ADMIN_KEY,
+  SIGNING_SECRET: 'a signing secret',
+  NEXTVISIT_SECRET_KEY: SECRET_KEY,
+  EMPTY: '',
+  TWO_SECRETS: 'one,',
+}
 
 /** Returns a file with one project. The lines follow its `id`, so the first of them is line 5. */
 function project(...lines: string[]): string {
@@ -212,6 +218,11 @@ describe('a workspace file', () => {
       /^5 .*signingSecret: the environment variable NOPE is not set$/,
     ],
     ['a variable that is empty', project('signingSecret: $EMPTY'), /^5 .*the environment variable EMPTY is not set$/],
+    [
+      'an empty signing secret beside another',
+      project('signingSecret: $TWO_SECRETS'),
+      /^5 .*signingSecret: must hold one secret, or up to 3 separated by commas/,
+    ],
     ['a secret in the file', project('signingSecret: hunter2'), /^5 .*must name an environment variable, as \$NAME$/],
     [
       'a key without a secret',

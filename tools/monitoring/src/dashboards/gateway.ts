@@ -103,7 +103,7 @@ export const gateway: Dashboard = {
         graph('Projects whose signing secret cannot be decrypted', 'short', {
           queries: [['max by (key) (nextvisit_gateway_undecryptable_secrets{$own})', '{{key}}']],
           limits: anyIsBad('red'),
-          runbook: 'rotate-secret-key#a-gateway-lacks-a-key',
+          runbook: 'rotate-secrets#a-gateway-lacks-a-key',
         }),
       ],
     },

@@ -1,8 +1,8 @@
 import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { LIVE_OUTCOMES, MAX_DEPTH, NAME_KINDS } from '../../../src/shared-with-pages.ts'
 import { Catalog } from '../catalog/catalog.tsx'
-import { kindOf } from '../changes/change-words.ts'
-import { Changes, type ChangesSearch } from '../changes/changes.tsx'
+import { changesSearchOf } from '../changes/changes-search.ts'
+import { Changes } from '../changes/changes.tsx'
 import { DecidedDeadLetters } from '../dead-letters/decided-dead-letters.tsx'
 import { DeadLetterDetails } from '../dead-letters/dead-letter-details.tsx'
 import { DeadLettersOfCause } from '../dead-letters/dead-letters-of-cause.tsx'
@@ -191,12 +191,7 @@ const changes = createRoute({
   path: '/operations/changes',
   component: Changes,
   staticData: { title: 'Changes' },
-  validateSearch: (search): ChangesSearch => ({
-    kind: kindOf(search['kind']),
-    actor: text(search['actor']),
-    project: text(search['project']),
-    after: typeof search['after'] === 'number' ? String(search['after']) : text(search['after']),
-  }),
+  validateSearch: changesSearchOf,
 })
 
 const deadLettersOfCause = createRoute({

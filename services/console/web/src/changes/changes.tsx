@@ -16,16 +16,9 @@ import { withoutReload } from '../components/without-reload.ts'
 import { Sections } from '../operations/sections.tsx'
 import { ChangeRow } from './change-row.tsx'
 import { KINDS } from './change-words.ts'
+import type { ChangesSearch } from './changes-search.ts'
 
 const ROUTE = '/operations/changes'
-
-/** Filters and page in the address. */
-export interface ChangesSearch {
-  readonly kind?: ChangeLine['kind'] | undefined
-  readonly actor?: string | undefined
-  readonly project?: string | undefined
-  readonly after?: string | undefined
-}
 
 /** Changes that operators asked for, newest first. New ones appear without a reload. */
 export function Changes() {
