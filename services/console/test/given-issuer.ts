@@ -21,6 +21,9 @@ function givenKey() {
   }
 }
 
+/** Made once: it takes long. */
+const [key, unknownKey] = [givenKey(), givenKey()]
+
 /** Signs with no key. */
 const unsigned = (claims: Members): string => `${encode(ENCODED_NONE)}.${encode(claims)}.`
 
@@ -29,7 +32,6 @@ const unsigned = (claims: Members): string => `${encode(ENCODED_NONE)}.${encode(
  * token, or replace them; `sign` signs it.
  */
 export async function givenIssuer() {
-  const [key, unknownKey] = [givenKey(), givenKey()]
   const issuer = {
     keys: [key.jwk],
     claims: {} as Members,

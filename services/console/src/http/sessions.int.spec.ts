@@ -104,7 +104,7 @@ describe('createSessions', () => {
     const { open, openMany, openOf, isOpen } = await givenConsoles()
     const operator = await open('operator')
     const others = await openMany(20, 'viewer', '10.0.0.2')
-    const flood = await openMany(300, 'viewer', '10.0.0.3')
+    const flood = await openMany(210, 'viewer', '10.0.0.3')
     expect([await openOf(others), await openOf(flood)]).toEqual([20, 180])
     expect(await isOpen(operator)).toBe(true)
   })

@@ -133,7 +133,7 @@ export function createIdentityProvider({ openId, base, nowMs, logger }: Identity
     const role = roleOfClaims(claims, openId.roles)
     if (role) return { outcome: 'signed-in', role, name: nameOfClaims(claims), subject: claims.sub }
     const hasClaim = claimIn(claims, openId.roles.claim) !== undefined
-    logger.warn({ claim: openId.roles.claim, hasClaim }, 'a person without a role was refused')
+    logger.warn({ subject: claims.sub, claim: openId.roles.claim, hasClaim }, 'a person without a role was refused')
     return { outcome: 'no-role' }
   }
 

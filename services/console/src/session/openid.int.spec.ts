@@ -207,7 +207,11 @@ describe('an issuer that cannot be trusted', () => {
   })
 
   it.each([
-    [['client_secret_basic', 'client_secret_post'], 'Basic Y29uc29sZTphJTIwc2VjcmV0', null],
+    [
+      ['client_secret_basic', 'client_secret_post'],
+      `Basic ${Buffer.from('console:a+secret').toString('base64')}`,
+      null,
+    ],
     [['client_secret_post'], undefined, 'a secret'],
   ])('gets the secret of the client in the header, or in the body: %o', async (methods, header, member) => {
     const { issuer, one, signIn } = await givenConsole({ clientSecret: 'a secret' })
