@@ -47,8 +47,9 @@ export function createOtlpTracing(config: TracingConfig, { service, logger, metr
     export: (spans, onResult) =>
       exporter.export(spans, (result) => {
         queue.length -= spans.length
-        counted.inc({ outcome: result.code === EXPORTED ? 'exported' : 'failed' }, spans.length)
-        if (result.code === EXPORTED) outage.end()
+        const isExported = Number(result.code) === EXPORTED
+        counted.inc({ outcome: isExported ? 'exported' : 'failed' }, spans.length)
+        if (isExported) outage.end()
         else outage.begin({ err: result.error })
         onResult(result)
       }),

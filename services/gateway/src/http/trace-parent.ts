@@ -17,11 +17,7 @@ export interface RequestTrace {
  * Returns the trace of a request: the caller's, or the request id without dashes as a new one. The gateway's span is the random
  * half of the request id. `sample` decides whether it is sampled. Absent: it is not, whatever the caller says.
  */
-export function traceOf(
-  header: string | string[] | undefined,
-  requestId: string,
-  sample?: Sample | undefined,
-): RequestTrace {
+export function traceOf(header: string | string[] | undefined, requestId: string, sample?: Sample): RequestTrace {
   const given = typeof header === 'string' && !TOO_LONG.test(header) ? TRACE_PARENT.exec(header) : null
   const [, traceId = requestId.replaceAll('-', ''), callersSpan, callersFlags] = given ?? []
   const spanId = requestId.slice(19).replace('-', '')
