@@ -45,7 +45,15 @@ interface PlacedFact {
 /** The copies of a record in the log. */
 interface Reported {
   readonly fact: DecidedFact
-  readonly copies: { readonly partition: number; readonly offset: bigint; readonly isErased: boolean }[]
+  readonly copies: Copy[]
+}
+
+interface Copy {
+  readonly partition: number
+  readonly offset: bigint
+  readonly isErased: boolean
+  /** It is or was a dead letter, so a later copy may have been folded before it. */
+  readonly isDead: boolean
 }
 
 const LIVE = '00000000-0000-0000-0000-000000000000'
@@ -72,7 +80,9 @@ export async function createDeliveriesModel({ snapshot, fences, findEndpoint, no
       const isRead = isLive || offset < nextOffset
       if (!isRead || !endpoint?.isCertain || Date.parse(endpoint.addedAt) !== Date.parse(addedAt)) continue
       if ((latestMs.get(partition) ?? 0) < Date.parse(addedAt) || endpoint.events?.has(event) === false) continue
-      expected.set(`${keyOf(fact, fact.id, event)}/${endpointId}`, placed)
+      const key = `${keyOf(fact, fact.id, event)}/${endpointId}`
+      // The dispatcher writes the delivery of a record once, in the place of its first copy.
+      if (!expected.has(key)) expected.set(key, placed)
     }
   }
 
@@ -90,7 +100,7 @@ export async function createDeliveriesModel({ snapshot, fences, findEndpoint, no
       const isErased = fences.ofUser(userKey(fact)).some((fence) => isPassed(fence) && covers(fence, placed))
       const key = keyOf(fact, fact.id, event)
       const known = reported.get(key) ?? { fact, copies: [] }
-      known.copies.push({ partition, offset, isErased })
+      known.copies.push({ partition, offset, isErased, isDead })
       reported.set(key, known)
       if (!isErased && !isDead) expect(placed, event)
     },
@@ -100,9 +110,10 @@ export async function createDeliveriesModel({ snapshot, fences, findEndpoint, no
       for await (const row of rows<DeliveryRow>(DELIVERIES, [first, last])) {
         const about = `${row.organization}/${row.project}/${row.endpointId} ${row.webhookId}`
         const record = reported.get(keyOf(row, row.webhookId, row.type))
-        const says = wrongIn(row, record)
+        const key = `${keyOf(row, row.webhookId, row.type)}/${row.endpointId}`
+        const says = wrongIn(row, record, row.replayId === LIVE ? expected.get(key) : undefined)
         if (says !== undefined) findings.add(`webhooks.deliveries: ${says[0]}`, about, says[1])
-        if (row.replayId === LIVE) expected.delete(`${keyOf(row, row.webhookId, row.type)}/${row.endpointId}`)
+        if (row.replayId === LIVE) expected.delete(key)
       }
       for (const [key, { fact, partition, offset }] of expected) {
         const about = `${fact.organization}/${fact.project}/${key.split('/').at(-1)} ${fact.id}`
@@ -120,12 +131,18 @@ export async function createDeliveriesModel({ snapshot, fences, findEndpoint, no
   }
 }
 
-/** Returns the name and the text of a finding about a delivery. */
-function wrongIn(row: DeliveryRow, record: Reported | undefined): readonly [string, string] | undefined {
+/** Returns the name and the text of a finding about a delivery. `first`: the copy in whose place it must be; undefined: any. */
+function wrongIn(
+  row: DeliveryRow,
+  record: Reported | undefined,
+  first: PlacedFact | undefined,
+): readonly [string, string] | undefined {
   if (!record) return ['not in the log', 'exists, but no record accounts for it']
   const { fact, copies } = record
   const copy = copies.find((one) => one.partition === row.partition && one.offset === BigInt(row.sourceOffset))
   if (!copy) return ['sourceOffset', `${row.partition}/${row.sourceOffset} is another record`]
+  if (first && !copy.isDead && copy.offset !== first.offset)
+    return ['place', `${row.partition}/${row.sourceOffset} repeats the record ${first.partition}/${first.offset}`]
   if (copy.isErased) return ['not erased', 'exists, although its user was erased']
   if (Date.parse(row.at) !== Date.parse(fact.at)) return ['at', `${row.at} instead of ${fact.at}`]
   const causeOffset = 'causeOffset' in fact ? (fact.causeOffset ?? null) : null

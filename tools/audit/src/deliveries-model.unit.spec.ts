@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest'
+import { createDeliveriesModel } from './deliveries-model.ts'
+import type { DecidedFact } from './facts.ts'
+import { createFindings } from './findings.ts'
+import type { Snapshot } from './snapshot.ts'
+import { userIdOf } from './uuid-v5.ts'
+
+const AT = '2026-11-02T10:00:00.000Z'
+const NOW_MS = Date.parse(AT)
+const LIVE = '00000000-0000-0000-0000-000000000000'
+const user = { organization: 'acme', project: 'shop', userId: userIdOf('acme', 'shop', 'ada') } as const
+const endpoint = { id: 'crm', addedAt: AT, events: undefined, isCertain: true }
+const fact = { ...user, type: 'FormExpired', id: 'a', at: AT, formId: 'nps', offerId: 'o' } as unknown as DecidedFact
+
+/** Audits the delivery of a record with copies at these offsets, that is in the place `sourceOffset`. */
+async function audited(copies: readonly { readonly offset: bigint; readonly isDead?: true }[], sourceOffset: number) {
+  async function* rows(text: string) {
+    const { organization, project } = user
+    const of = { organization, project, endpointId: 'crm', partition: 0 }
+    if (text.includes('FROM positions')) yield { ...of, addedAt: AT, nextOffset: 0, isLive: true }
+    if (!text.includes('FROM deliveries') || text.includes('DISTINCT')) return
+    const body = JSON.stringify({ type: 'form.expired', timestamp: AT, data: user })
+    yield {
+      ...of,
+      ...user,
+      replayId: LIVE,
+      sourceOffset,
+      causeOffset: null,
+      webhookId: 'a',
+      type: 'form.expired',
+      at: AT,
+      body,
+    }
+  }
+  const snapshot = { checkpoints: new Map([[0, 100n]]), rows } as unknown as Snapshot
+  const fences = { ofUser: () => [], ofUserId: () => [], all: () => [], see: () => {} }
+  const model = await createDeliveriesModel({ snapshot, fences, findEndpoint: () => endpoint, nowMs: NOW_MS })
+  for (const { offset, isDead = false } of copies) {
+    model.see(0, NOW_MS)
+    model.fold({ fact, partition: 0, offset, timestampMs: NOW_MS }, isDead)
+  }
+  const findings = createFindings()
+  await model.compareUsers({ first: LIVE, last: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }, findings)
+  return findings.byKind().map(({ kind }) => kind)
+}
+
+it('the delivery of a record that the log repeats has the place of the first copy', async () => {
+  expect(await audited([{ offset: 3n }, { offset: 7n }], 3)).toEqual([])
+  expect(await audited([{ offset: 3n }, { offset: 7n }], 7)).toEqual(['webhooks.deliveries: place'])
+})
+
+it('the delivery may have the place of a dead letter that was retried before or after the other copy', async () => {
+  const copies = [{ offset: 3n, isDead: true as const }, { offset: 7n }]
+  expect(await audited(copies, 3)).toEqual([])
+  expect(await audited(copies, 7)).toEqual([])
+})
