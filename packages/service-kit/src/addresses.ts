@@ -23,8 +23,8 @@ export interface Addresses {
   /** Resolves as soon as an address is known; at the latest after `withinMs`, at the signal, or when no look-up has found one. */
   readonly untilKnown: (withinMs: number, signal?: AbortSignal) => Promise<void>
   /**
-   * Returns the base URL of each process, for callers who ask every one. Waits for the first look-ups. If no address is known,
-   * it returns the entries: they stand for processes that do not answer.
+   * Returns the base URL of each process, for callers who ask every one. Waits for the first look-ups. A name without a known
+   * address is returned as it is configured: it stands for processes that do not answer.
    */
   readonly each: () => Promise<readonly string[]>
   /** Ends the look-ups. */
@@ -91,7 +91,9 @@ export function createAddresses(
       const isNew = Array.from(names.values()).some((name) => !name.isLookedUp())
       if (isNew || current.length === 0) await lookUpNow(FIRST_LOOK_UP_WITHIN_MS)
       for (const name of names.values()) name.begin()
-      return current.length === 0 ? entries : current
+      return [
+        ...new Set(sources.flatMap((source, at) => (source.urls().length > 0 ? source.urls() : (entries[at] ?? [])))),
+      ]
     },
     stop: () => {
       for (const name of names.values()) name.stop()

@@ -92,6 +92,11 @@ describe('the addresses of a service', () => {
     expect(await addresses.each()).toEqual(['http://listed:1', 'http://10.0.0.1:9100'])
   })
 
+  it('include a name whose look-up fails, as a process that does not answer', async () => {
+    const { addresses } = givenAddresses(['http://listed:1', NAME])
+    expect(await addresses.each()).toEqual(['http://listed:1', NAME])
+  })
+
   it('are known once one of the names has some', async () => {
     const answers: Record<string, Promise<readonly string[]>> = {
       one: Promise.reject(new Error('getaddrinfo ENOTFOUND')),
