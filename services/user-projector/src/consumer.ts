@@ -3,7 +3,15 @@ import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS, staleUnless } from '@n
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { BEHIND, NOT_FOUND } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
-import { lookUpUsers, readSegmentMembers, readSegments, readUser, readUserKeys, readUserNames } from './queries.ts'
+import {
+  lookUpUsers,
+  readSegmentMembers,
+  readSegments,
+  readTraits,
+  readUser,
+  readUserKeys,
+  readUserNames,
+} from './queries.ts'
 import { createProjection } from './projection.ts'
 
 /**
@@ -70,6 +78,7 @@ export const userProjector = defineConsumer({
       // The user may exist although the latest records are not folded.
       return user ? { ...user, ...staleUnless(isCaughtUp) } : isCaughtUp ? NOT_FOUND : BEHIND
     },
+    readTraits: async ({ questions }, context) => ({ answers: await readTraits(questions, context) }),
     // A userName never changes, and one that is not folded yet is only missing on a screen.
     readUserNames: async ({ questions }, { readDb }) => ({ answers: await readUserNames(readDb, questions) }),
     readUserKeys: async (query, context) => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
@@ -282,6 +283,26 @@ function lookUp(questions: ReturnType<typeof askedOf>[], barrier: Barrier, optio
 const answered = (...existences: string[]) => ({
   outcome: 'answered',
   answer: { answers: existences.map((existence) => ({ existence })) },
+})
+
+describe('the traits of users', () => {
+  it('are read in order with one statement, behind the barriers of their partitions', async () => {
+    const place = newPlace()
+    await fold([identifyRequested({ ...place })])
+    const partitionOf = (name: string) => partitionForKey(userIdFixture(name), PARTITIONS)
+    const lagging = partitionOf('late')
+    const missing = ['eve', 'mallory', 'trent', 'victor'].find((name) => partitionOf(name) !== lagging) ?? ''
+    const names = [missing, 'ada', 'late']
+    const barrier: Barrier = async ([partition], signal) => {
+      if (partition === lagging) await once(signal, 'abort').then(() => signal.throwIfAborted())
+    }
+    const questions = names.map((name) => ({ ...place, userId: userIdFixture(name) }))
+    const asked = await asksWith(barrier).readTraits({ questions }, within5s())
+    expect(asked).toMatchObject({
+      outcome: 'answered',
+      answer: { answers: [{ existence: 'missing' }, { existence: 'exists', traits: {} }, { existence: 'unknown' }] },
+    })
+  })
 })
 
 describe('a look-up of users', () => {

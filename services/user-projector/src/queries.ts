@@ -1,5 +1,6 @@
-import { findCaughtUp, type HandlerParts, userKeys } from '@nextvisit/consumer'
+import { findCaughtUp, type HandlerParts, READ_BARRIER_WITHIN_MS, staleUnless, userKeys } from '@nextvisit/consumer'
 import {
+  type KnownTraits,
   MAX_EVENTS_SHOWN,
   type NamedUser,
   type SegmentMembersAnswer,
@@ -16,6 +17,7 @@ import {
 } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { isFencedKey } from '@nextvisit/domain'
+import { partitionForKey } from '@nextvisit/log'
 import type { CallContext } from '@nextvisit/service-kit'
 import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 
@@ -86,6 +88,28 @@ export async function readUserKeys(db: Db, { organization, project, userIds }: U
     ...(fences[index]?.fence && { fence: fences[index].fence }),
     keys: (keys.get(userId) ?? []).map(({ keyId, wrapped }) => ({ keyId, wrapped })),
   }))
+}
+
+/** Returns the traits of these users, in their order, behind the barriers of their partitions. Reads them with one statement. */
+export async function readTraits(
+  asked: readonly UserQuery[],
+  {
+    readDb,
+    countKeyPartitions,
+    ...context
+  }: Pick<HandlerParts, 'readDb' | 'barrier' | 'countKeyPartitions'> & CallContext,
+): Promise<KnownTraits[]> {
+  const count = await countKeyPartitions()
+  const partitions = asked.map(({ userId }) => partitionForKey(userId, count))
+  const folded = await findCaughtUp(new Set(partitions), { ...context, withinMs: READ_BARRIER_WITHIN_MS })
+  const rows = await readDb.$queryRaw<{ readonly traits: UserReadModel['traits'] | null }[]>(sql`
+    SELECT known.traits FROM ${users.source('asked', asked)} LEFT JOIN users AS known USING (organization, project, user_id)
+    ORDER BY position`)
+  return rows.map(({ traits }, index) => {
+    const isCaughtUp = folded.has(partitions[index] ?? -1)
+    if (traits) return { existence: 'exists', traits, ...staleUnless(isCaughtUp) }
+    return { existence: isCaughtUp ? 'missing' : 'unknown' }
+  })
 }
 
 /** A user as far as the records are folded. */

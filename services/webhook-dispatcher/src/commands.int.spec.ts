@@ -44,7 +44,7 @@ describe('a retry', { timeout: 60_000 }, () => {
     const webhookId = randomUUID()
     const [deliveryId] = await given.givenDeliveries([{ webhookId, status, round: 10 }])
     await given.startSender()
-    expect(await retryOne(deliveryId)).toBe(true)
+    expect(await retryOne(deliveryId)).toBe('retried')
     await expect.poll(() => received.length, PATIENT).toBe(1)
     await expect.poll(statuses, PATIENT).toEqual(['delivered'])
     expect(received.map(idOf)).toEqual([webhookId])
@@ -65,7 +65,7 @@ describe('a retry', { timeout: 60_000 }, () => {
     await given.startSender({ retryDelaysMs: [DAY_MS] })
     await expect.poll(given.readAttempts, PATIENT).toHaveLength(1)
     answerWith((_, response) => response.end())
-    expect(await retryOne(later)).toBe(true)
+    expect(await retryOne(later)).toBe('retried')
     await expect.poll(statuses, PATIENT).toEqual(['delivered', 'delivered'])
     expect(received.map(idOf)).toEqual([first, first, second])
   })
@@ -84,12 +84,27 @@ describe('a retry', { timeout: 60_000 }, () => {
     expect((await given.readAttempts()).map(({ number }) => number)).toEqual([1, 2, 3, 4])
   })
 
+  it('keeps the latest 100 attempts, however often it is asked for', async () => {
+    const { url } = await startReceiver()
+    given.setWebhooks({ id: 'crm', url })
+    const [deliveryId] = await given.givenDeliveries([{ status: 'delivered' }])
+    await given.db().$executeRaw(sql`UPDATE deliveries SET attempts = 101`)
+    await given.db().$executeRaw(sql`
+      INSERT INTO attempts (delivery_id, number, at, duration_ms, outcome)
+      SELECT ${deliveryId}::uuid, nth, now() - interval '1 hour', 1, 'delivered' FROM generate_series(2, 101) AS nth`)
+    await given.startSender()
+    await retryOne(deliveryId)
+    await expect.poll(statuses, PATIENT).toEqual(['delivered'])
+    const numbers = (await given.readAttempts()).map(({ number }) => number)
+    expect([numbers.length, Math.min(...numbers), Math.max(...numbers)]).toEqual([100, 3, 102])
+  })
+
   it('finds no delivery of another endpoint or project, nor an erased one', async () => {
     const [deliveryId = ''] = await given.givenDeliveries([{ status: 'failed' }])
     const of = (own: object) => retryDelivery(given.db(), { ...CRM, deliveryId, ...own }, new Date())
-    expect(await of({ endpointId: 'other' })).toBe(false)
-    expect(await of({ project: 'other' })).toBe(false)
-    expect(await of({ deliveryId: randomUUID() })).toBe(false)
+    expect(await of({ endpointId: 'other' })).toBeUndefined()
+    expect(await of({ project: 'other' })).toBeUndefined()
+    expect(await of({ deliveryId: randomUUID() })).toBeUndefined()
     expect(await statuses()).toEqual(['failed'])
   })
 
@@ -140,8 +155,8 @@ describe('the webhook-id of a request', () => {
     const [live = ''] = await given.givenDeliveries([record])
     expect(await find(webhookId.toUpperCase())).toEqual({ ...CRM, deliveryId: live })
     await given.db().$executeRaw(sql`
-      INSERT INTO replays (replay_id, organization, project, endpoint_id, from_at, to_at, requested_at)
-      VALUES (${replayId}::uuid, 'acme', 'shop', 'crm', now(), now(), now())`)
+      INSERT INTO replays (replay_id, organization, project, endpoint_id, number, from_at, to_at, requested_at, unplaced)
+      VALUES (${replayId}::uuid, 'acme', 'shop', 'crm', 1, now(), now(), now(), 0)`)
     const [replayed = ''] = await given.givenDeliveries([{ ...record, replayId }])
     await given
       .db()
@@ -204,6 +219,28 @@ describe('a test of an endpoint', { timeout: 60_000 }, () => {
     await given.startSender()
     await expect.poll(async () => (await given.readTurns()).length, PATIENT).toBe(1)
     await expect(test()).resolves.toBeDefined()
+  })
+
+  it('is refused after 1,000 others of the endpoint within a day', async () => {
+    const given1000 = Array.from({ length: 1_000 }, () => ({
+      type: 'webhook.test' as const,
+      status: 'delivered' as const,
+    }))
+    await given.givenDeliveries(given1000)
+    await given.givenDeliveries([{ status: 'delivered' }])
+    await expect(test()).rejects.toThrow('too many tests in a day')
+    await expect(test({ ...CRM, endpointId: 'other' })).resolves.toBeDefined()
+    await given.db().$executeRaw(sql`
+      UPDATE deliveries SET created_at = now() - interval '25 hours'
+      WHERE delivery_id = (SELECT delivery_id FROM deliveries WHERE type = 'webhook.test' AND endpoint_id = 'crm' LIMIT 1)`)
+    await expect(test()).resolves.toBeDefined()
+    await expect(test()).rejects.toThrow('too many tests in a day')
+  })
+
+  it('is not retried', async () => {
+    const [ended] = await given.givenDeliveries([{ type: 'webhook.test', status: 'failed' }])
+    expect(await retryOne(ended)).toBe('a test is sent once')
+    expect(await statuses()).toEqual(['failed'])
   })
 })
 

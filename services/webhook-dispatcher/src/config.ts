@@ -1,5 +1,5 @@
 import { Duration, durationMs } from '@nextvisit/contracts'
-import { RETRY_DELAYS_MS } from '@nextvisit/domain'
+import { MAX_RETRY_DELAY_MS, RETRY_DELAYS_MS } from '@nextvisit/domain'
 import {
   addressesConfig,
   databaseConfig,
@@ -18,8 +18,6 @@ export type WorkConfig = ReturnType<typeof readWorkConfig>
 
 const NETWORKS = 'must be networks such as 10.0.0.0/8; several separated by commas'
 const DELAYS = 'must be durations such as 5s,5m,30m, each of 24h at most'
-/** After a longer pause, an endpoint counts as quiet, and not as failing. */
-const MAX_DELAY_MS = 24 * 3_600_000
 
 const networks = z.string().transform((text, context): readonly Network[] => {
   const parsed = parseNetworks(text)
@@ -33,7 +31,8 @@ const retryDelays = z
   .transform((text) => text.split(',').map((one) => one.trim()))
   .refine((delays) => delays.every((one) => Duration.safeParse(one).success), DELAYS)
   .transform((delays): readonly number[] => delays.map(durationMs))
-  .refine((delays) => delays.every((ms) => ms <= MAX_DELAY_MS), DELAYS)
+  // After a longer pause, an endpoint counts as quiet, and not as failing.
+  .refine((delays) => delays.every((ms) => ms <= MAX_RETRY_DELAY_MS), DELAYS)
 
 const webhookConfig = z
   .object({

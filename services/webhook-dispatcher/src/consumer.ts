@@ -61,7 +61,9 @@ export const webhookDispatcher = defineConsumer({
     },
     retryDelivery: async (query, { db, catalog, now }) => {
       const found = await findDelivery(db, query, catalog)
-      return found && (await retryDelivery(db, found, now())) ? { deliveryId: found.deliveryId } : NOT_FOUND
+      if (!found) return NOT_FOUND
+      const retried = await retryDelivery(db, found, now())
+      return retried === 'retried' ? { deliveryId: found.deliveryId } : (retried ?? NOT_FOUND)
     },
     retryFailed: async (command, { db, catalog, now, signal }) => {
       if (!webhookOf(catalog, command)) return NOT_FOUND

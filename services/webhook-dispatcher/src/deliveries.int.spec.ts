@@ -97,6 +97,24 @@ describe('a live endpoint', () => {
     expect(await webhookIdsOf(organization)).toEqual([queued.id])
   })
 
+  it('gets what it wanted when the record came, although its events and include change later', async () => {
+    const organization = newOrganization()
+    const crm = { id: 'crm', addedAt: now() }
+    catalog.apply(organization, [{ ...crm, events: ['form.queued'] }])
+    await untilLive(organization)
+    const queued = [1, 2].map(() => formQueued({ organization, id: randomUUID(), at: now() }))
+    const changed = [segmentChange(organization), segmentChange(organization)]
+    await publish([...queued.slice(0, 1), ...changed.slice(0, 1)])
+    await untilFolded()
+    catalog.apply(organization, [{ ...crm, events: ['user.entered_segment'], include: ['traits'] }])
+    await publish([...queued.slice(1), ...changed.slice(1)])
+    await untilFolded()
+    expect(await deliveriesOf(organization)).toMatchObject([
+      { webhookId: queued[0]?.id, capture: [], status: 'pending' },
+      { webhookId: changed[1]?.id, capture: ['traits'] },
+    ])
+  })
+
   it('gets records that the log repeats in the order of their first copies', async () => {
     const organization = await givenLive()
     const queued = Array.from({ length: 200 }, () => formQueued({ organization, id: randomUUID(), at: now() }))
@@ -491,6 +509,8 @@ interface ReplayOptions {
   readonly events?: readonly string[]
 }
 
+let replays = 0
+
 /** Asks for a replay as the call does. Returns its id. */
 async function beginReplay(
   organization: string,
@@ -498,9 +518,10 @@ async function beginReplay(
 ) {
   const replayId = randomUUID()
   await given.db().$executeRaw(sql`
-    INSERT INTO replays (replay_id, organization, project, endpoint_id, from_at, to_at, events, requested_at)
-    VALUES (${replayId}::uuid, ${organization}, 'shop', 'crm', ${from}::timestamptz, ${to}::timestamptz,
-      ${events ? JSON.stringify(events) : null}::jsonb, now())`)
+    INSERT INTO replays
+      (replay_id, organization, project, endpoint_id, number, from_at, to_at, events, requested_at, unplaced)
+    VALUES (${replayId}::uuid, ${organization}, 'shop', 'crm', ${(replays += 1)}, ${from}::timestamptz, ${to}::timestamptz,
+      ${events ? JSON.stringify(events) : null}::jsonb, now(), ${PARTITIONS})`)
   return replayId
 }
 

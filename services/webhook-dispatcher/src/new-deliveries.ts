@@ -45,6 +45,7 @@ export function deliveryOf(
     attempts: 0,
     round: 0,
     createdAt,
+    pendingSince: createdAt,
   }
 }
 

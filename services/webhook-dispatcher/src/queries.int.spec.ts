@@ -9,9 +9,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFi
 import { webhookDispatcher } from './consumer.ts'
 import { readEndpoints, readUnhealthyEndpoints } from './queries.ts'
 import { readDeliveries, readDelivery } from './read-deliveries.ts'
-import { beginReplay } from './replays.ts'
+import { retryDelivery } from './retry-deliveries.ts'
+import { beginReplay, keptSince } from './replays.ts'
 import { attempts, deliveries, endpoints, positions, turns } from './tables.ts'
-import { readRows } from './ticks/read-rows.ts'
+import { findWork, readRows } from './ticks/read-rows.ts'
 import { deleteOldReplays } from './ticks/remove-rows.ts'
 
 const PROJECT = { organization: 'acme', project: 'shop' } as const
@@ -77,6 +78,7 @@ async function givenDelivery(second: number, special: Partial<Delivery> = {}): P
     attempts: 0,
     round: 0,
     createdAt: at(second),
+    pendingSince: at(second),
     ...special,
   }
   for (const statement of deliveries.insert([row])) await db.$executeRaw(statement)
@@ -268,11 +270,11 @@ describe('the deliveries of an endpoint', () => {
   it('cost the same however many others there are', async () => {
     await db.$executeRaw(sql`
       INSERT INTO deliveries (delivery_id, organization, project, endpoint_id, replay_id, partition, source_offset,
-        user_id, webhook_id, type, at, body, capture, status, attempts, round, created_at)
+        user_id, webhook_id, type, at, body, capture, status, attempts, round, created_at, pending_since)
       SELECT gen_random_uuid(), 'acme', 'shop', CASE WHEN nth % 2 = 0 THEN 'crm' ELSE 'off' END, ${LIVE_STREAM}::uuid, 0,
         nth, gen_random_uuid(), gen_random_uuid(), 'form.queued', now(), '{}', '{}',
         CASE WHEN nth < 100 THEN 'failed' WHEN nth < 200 THEN 'pending' ELSE 'delivered' END, 0, 0,
-        ${at(0)}::timestamptz + nth * interval '1 ms'
+        ${at(0)}::timestamptz + nth * interval '1 ms', now()
       FROM generate_series(1, 20000) AS nth`)
     await db.$executeRaw(sql`ANALYZE deliveries`)
     const rowsRead = (query: object) =>
@@ -293,13 +295,13 @@ describe('the counts of an answer', () => {
 
   it('end the sooner, the more endpoints and replays there are', async () => {
     await db.$executeRaw(sql`
-      INSERT INTO replays (replay_id, organization, project, endpoint_id, from_at, to_at, requested_at)
-      SELECT lpad(nth::text, 32, '0')::uuid, 'acme', 'shop', 'crm-' || nth % 20, now(), now(), now() FROM generate_series(1, 200) AS nth`)
+      INSERT INTO replays (replay_id, organization, project, endpoint_id, number, from_at, to_at, requested_at, unplaced)
+      SELECT lpad(nth::text, 32, '0')::uuid, 'acme', 'shop', 'crm-' || nth % 20, nth, now(), now(), now(), 0 FROM generate_series(1, 200) AS nth`)
     await db.$executeRaw(sql`
       INSERT INTO deliveries (delivery_id, organization, project, endpoint_id, replay_id, partition, source_offset,
-        user_id, webhook_id, type, at, body, capture, status, attempts, round, created_at)
+        user_id, webhook_id, type, at, body, capture, status, attempts, round, created_at, pending_since)
       SELECT gen_random_uuid(), 'acme', 'shop', 'crm-0', lpad('20', 32, '0')::uuid, 0, nth, gen_random_uuid(), gen_random_uuid(),
-        'form.queued', now(), '{}', '{}', (ARRAY['delivered', 'failed', 'pending'])[1 + nth % 3], 0, 0, now()
+        'form.queued', now(), '{}', '{}', (ARRAY['delivered', 'failed', 'pending'])[1 + nth % 3], 0, 0, now(), now()
       FROM generate_series(1, 3000) AS nth`)
     await db.$executeRaw(sql`ANALYZE deliveries`)
     const readAll = () => readEndpoints(db, PROJECT, { catalog: crowded, partitions: PARTITIONS, now })
@@ -333,6 +335,21 @@ describe('the endpoints that need attention', () => {
       sql`UPDATE endpoints SET failing_since = NULL, disabled_at = ${at(2)}::timestamptz, because = 'It answered 410.'`,
     )
     expect(await unhealthy()).toMatchObject([{ ...CRM, disabledAt: at(2), because: 'It answered 410.' }])
+  })
+
+  it('do not lag since a delivery was created that is sent again by hand, but since then', async () => {
+    await givenHealth({})
+    const deliveryId = await givenDelivery(0, { status: 'failed' })
+    const oldest = async () => (await read()).crm.oldestPendingAt
+    const retriedAt = new Date(now.getTime() - 1_000)
+    await retryDelivery(db, { ...CRM, deliveryId }, retriedAt)
+    expect([await unhealthy(), await oldest()]).toEqual([[], retriedAt.toISOString()])
+    // A retry of a pending delivery hides no age.
+    await retryDelivery(db, { ...CRM, deliveryId }, now)
+    expect(await oldest()).toBe(retriedAt.toISOString())
+    // Nor does one of another delivery.
+    await givenDelivery(0)
+    expect([await unhealthy(), await oldest()]).toEqual([[{ ...CRM, pendingSince: at(0) }], at(0)])
   })
 
   it('are in the workspace file, which enables them', async () => {
@@ -383,9 +400,8 @@ describe('a replay', () => {
     const callers = openCommitDb({ url: database.url, schema: webhookDispatcher.schema, applicationName: 'callers' })
     onTestFinished(() => callers.$disconnect())
     const answers = await Promise.all(Array.from({ length: 15 }, () => begin({ to: at(60) }, callers)))
-    const refused = answers.filter((answer) => answer === 'too many replays').length
-    expect(refused).toBeGreaterThanOrEqual(5)
-    for (let nth = answers.length - refused; nth < 10; nth += 1) await begun({ to: at(60) })
+    // None is refused that has begun, and none too many.
+    expect(answers.filter((answer) => answer === 'too many replays')).toHaveLength(5)
     expect(await begin()).toBe('too many replays')
     expect(await begin({ endpointId: 'off' })).toHaveProperty('replayId')
     const [{ replayId, to } = { replayId: '' }] = (await read()).crm.replays
@@ -402,22 +418,28 @@ describe('a replay', () => {
     expect(await begin()).toBe('too many replays')
   })
 
-  it('lets the oldest complete ones be forgotten', async () => {
-    const running = await begunAt(0)
-    for (let nth = 1; nth <= 103; nth += 1) await givenRead(await begunAt(nth))
-    const replays = await db.$queryRaw<{ replayId: string }[]>(sql`
-      SELECT replay_id AS "replayId" FROM replays ORDER BY requested_at`)
-    expect(replays.map(({ replayId }) => replayId)[0]).toBe(running)
-    expect(replays).toHaveLength(101)
-    const places = sql`SELECT count(DISTINCT replay_id)::int AS replays FROM positions`
-    expect(await db.$queryRaw(places)).toEqual([{ replays: 100 }])
+  it('is refused if 100 others of the endpoint were asked for within 30 days', async () => {
+    const days = (count: number) => new Date(now.getTime() - count * 86_400_000).toISOString()
+    const given = (requestedAt: string, count: number) =>
+      db.$executeRaw(sql`
+        INSERT INTO replays (replay_id, organization, project, endpoint_id, number, from_at, to_at, requested_at, unplaced)
+        SELECT gen_random_uuid(), 'acme', 'shop', 'crm', (SELECT count(*) FROM replays) + nth, now(), now(),
+          ${requestedAt}::timestamptz, 0
+        FROM generate_series(1, ${count}::int) AS nth`)
+    await given(days(31), 50)
+    await given(days(29), 99)
+    expect(await begin()).toHaveProperty('replayId')
+    expect(await begin()).toBe('too many replays in 30 days')
+    expect(await begin({ endpointId: 'off' })).toHaveProperty('replayId')
+    await db.$executeRaw(sql`UPDATE replays SET requested_at = ${days(31)}::timestamptz WHERE number = 60`)
+    expect(await begin()).toHaveProperty('replayId')
   })
 
   it('is forgotten 30 days later without deliveries, too, unless a partition has not read it, or a delivery is pending', async () => {
-    const [before, unread, pending, complete] = [await begunAt(2), await begun(), await begun(), await begun()]
-    await givenPosition(0, {})
-    await givenPosition(1, {})
-    await givenPosition(0, { replayId: unread, isLive: false, beginOffset: 0, nextOffset: 9, endOffset: 9 })
+    const [before, unplaced, pending, complete] = [await begunAt(2), await begun(), await begun(), await begun()]
+    const unread = await begun()
+    await givenPlaces(unplaced, { partitions: 1 })
+    await givenPlaces(unread, { nextOffset: 8 })
     for (const replayId of [before, pending, complete]) await givenRead(replayId)
     await givenDelivery(1, { replayId: pending })
     const deleteOld = async () =>
@@ -427,9 +449,11 @@ describe('a replay', () => {
       return new Set(rows.map(({ id }) => id))
     }
     await deleteOld()
-    expect(await kept()).toEqual(new Set([before, unread, pending]))
+    expect(await kept()).toEqual(new Set([before, unplaced, unread, pending]))
     expect(await db.$queryRaw(sql`SELECT 1 FROM positions WHERE replay_id = ${complete}::uuid`)).toEqual([])
-    await givenPosition(1, { replayId: unread, isLive: false, beginOffset: 0, nextOffset: 9, endOffset: 9 })
+    await givenPosition(1, { replayId: unplaced, isLive: false, beginOffset: 0, nextOffset: 9, endOffset: 9 })
+    await db.$executeRaw(sql`UPDATE replays SET unplaced = 0`)
+    await db.$executeRaw(sql`UPDATE positions SET next_offset = end_offset`)
     await db.$executeRaw(sql`UPDATE deliveries SET status = 'failed'`)
     await deleteOld()
     expect(await kept()).toEqual(new Set([before]))
@@ -444,6 +468,32 @@ describe('a replay', () => {
     expect(rows.replays.map(({ replayId }) => replayId)).toEqual([unread])
     expect(new Set(rows.positions.map(({ replayId }) => replayId))).toEqual(new Set([LIVE_STREAM, unread]))
   })
+
+  it('is looked for without a look at those that have begun, however many there are', async () => {
+    await db.$executeRaw(sql`
+      INSERT INTO replays (replay_id, organization, project, endpoint_id, number, from_at, to_at, requested_at, unplaced)
+      SELECT lpad(nth::text, 32, '0')::uuid, 'acme', 'shop', 'off', nth, now(), now(), ${now}::timestamptz, 0
+      FROM generate_series(1, 5000) AS nth`)
+    await db.$executeRaw(sql`
+      INSERT INTO positions (organization, project, endpoint_id, replay_id, partition, added_at, next_offset, begin_offset,
+        end_offset, is_live)
+      SELECT organization, project, endpoint_id, replay_id, partition, ${ADDED_AT}::timestamptz, 9, 0, 9, false
+      FROM replays, generate_series(0, 1) AS partition`)
+    await givenPosition(0, {})
+    await givenPosition(1, {})
+    await db.$executeRaw(sql`ANALYZE replays`)
+    await db.$executeRaw(sql`ANALYZE positions`)
+    const find = () => findWork(db, catalog, { partitions: [0, 1], before: keptSince(now) })
+    const tables = ['replays', 'positions'] as const
+    expect(await countRowsRead(db, tables, find)).toBeLessThan(10)
+    const unplaced = await begun()
+    expect(await find()).toEqual([0, 1])
+    await givenPosition(1, { replayId: unplaced, isLive: false, beginOffset: 0, nextOffset: 8, endOffset: 9 })
+    expect((await find()).toSorted()).toEqual([0, 1])
+    expect(await countRowsRead(db, tables, find)).toBeLessThan(20)
+    expect(await countRowsRead(db, tables, () => readRows(db, 0))).toBeLessThan(20)
+    expect(await countRowsRead(db, tables, () => deleteOldReplays(db, keptSince(now)))).toBe(0)
+  })
 })
 
 /** Begins a replay some seconds later. */
@@ -454,8 +504,17 @@ async function begunAt(second: number): Promise<string> {
   return answer.replayId
 }
 
-/** Lets a replay be complete. */
-async function givenRead(replayId: string): Promise<void> {
-  for (const partition of [0, 1])
-    await givenPosition(partition, { replayId, isLive: false, beginOffset: 0, nextOffset: 9, endOffset: 9 })
+interface GivenPlaces {
+  readonly partitions?: number
+  readonly nextOffset?: number
 }
+
+/** Lets partitions begin a replay, as their ticks do. */
+async function givenPlaces(replayId: string, { partitions = 2, nextOffset = 9 }: GivenPlaces = {}): Promise<void> {
+  for (let partition = 0; partition < partitions; partition += 1)
+    await givenPosition(partition, { replayId, isLive: false, beginOffset: 0, nextOffset, endOffset: 9 })
+  await db.$executeRaw(sql`UPDATE replays SET unplaced = unplaced - ${partitions} WHERE replay_id = ${replayId}::uuid`)
+}
+
+/** Lets a replay be complete. */
+const givenRead = (replayId: string) => givenPlaces(replayId)

@@ -72,7 +72,7 @@ function readEndpointRows(db: Db, refs: readonly AskedEndpoint[], now: Date): Pr
   return db.$queryRaw<EndpointRow[]>(sql`
     SELECT asked.endpoint_id AS "endpointId", health.disabled_at AS "disabledAt", health.because,
       ${failingSinceOf('health', now)} AS "failingSince", health.delivered_at AS "deliveredAt",
-      place.live AS "livePartitions", place.behind, oldest.created_at AS "oldestPendingAt"
+      place.live AS "livePartitions", place.behind, oldest.pending_since AS "oldestPendingAt"
     FROM ${endpoints.source('asked', refs, ['organization', 'project', 'endpointId', 'addedAt'])}
     LEFT JOIN endpoints AS health
       ON (health.organization, health.project, health.endpoint_id, health.added_at)
@@ -143,11 +143,11 @@ export async function readUnhealthyEndpoints(
   const before = (ms: number) => new Date(now.getTime() - ms)
   const rows = await db.$queryRaw<UnhealthyRow[]>(sql`
     SELECT own.organization, own.project, own.endpoint_id AS "endpointId", own.added_at AS "addedAt", own.because,
-      own.disabled_at AS "disabledAt", ${failingSinceOf('own', now)} AS "failingSince", oldest.created_at AS "pendingSince"
+      own.disabled_at AS "disabledAt", ${failingSinceOf('own', now)} AS "failingSince", oldest.pending_since AS "pendingSince"
     FROM endpoints AS own
     ${oldestPending('own')}
     WHERE own.disabled_at IS NOT NULL OR ${failingSinceOf('own', now)} <= ${before(WEBHOOK_FAILS_AFTER_MS)}::timestamptz
-      OR oldest.created_at <= ${before(WEBHOOK_LAGS_AFTER_MS)}::timestamptz
+      OR oldest.pending_since <= ${before(WEBHOOK_LAGS_AFTER_MS)}::timestamptz
     ORDER BY own.organization, own.project, own.endpoint_id LIMIT ${MAX_UNHEALTHY}`)
   const isKnown = (row: UnhealthyRow): boolean => {
     const webhook = webhookOf(catalog, row)

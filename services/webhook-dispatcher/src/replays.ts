@@ -1,21 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import type { EndpointRef } from '@nextvisit/catalog'
 import {
+  MAX_REPLAYS_KEPT,
   MAX_UNFINISHED_REPLAYS,
   type ReplayCommand,
   TOO_MANY_REPLAYS,
+  TOO_MANY_REPLAYS_KEPT,
   type WebhookEvent,
   type WebhookReplay,
   type WebhookReplayBegun,
 } from '@nextvisit/contracts'
-import { type Db, raw, sql, type Sql } from '@nextvisit/database'
+import { type Db, sql, type Sql } from '@nextvisit/database'
 import { NO_REPLAY, type ReplayCounts } from './count-deliveries.ts'
 import { endpoints, isOfEndpoint } from './tables.ts'
 
 /** Number of replays that an endpoint lists. */
 const LISTED_REPLAYS = 10
-/** Number of replays of an endpoint that are remembered, beside those that are not complete. */
-const KEPT_REPLAYS = 100
+/** Deliveries are kept this long after their end, and replays after they were asked for. */
+const KEPT_MS = 30 * 86_400_000
+
+/** Of calls at the same time, each takes a number in turn. At most this many are not complete. */
+const MAX_DECISIONS = 2 * MAX_UNFINISHED_REPLAYS
 
 /** A replay of an endpoint. */
 export interface ReplayRow {
@@ -37,7 +42,7 @@ export function readReplays(db: Db, refs: readonly EndpointRef[], partitions: nu
     FROM ${endpoints.source('asked', refs)}, LATERAL (
       SELECT * FROM replays
       WHERE (organization, project, endpoint_id) = (asked.organization, asked.project, asked.endpoint_id)
-      ORDER BY requested_at DESC, replay_id LIMIT ${LISTED_REPLAYS}
+      ORDER BY number DESC LIMIT ${LISTED_REPLAYS}
     ) AS own, LATERAL (
       SELECT count(*) FILTER (WHERE p.next_offset >= p.end_offset)::int AS done,
         coalesce(sum(CASE WHEN p.next_offset >= p.end_offset THEN 1
@@ -47,7 +52,7 @@ export function readReplays(db: Db, refs: readonly EndpointRef[], partitions: nu
       WHERE (p.organization, p.project, p.endpoint_id, p.replay_id)
         = (own.organization, own.project, own.endpoint_id, own.replay_id)
     ) AS place
-    ORDER BY own.requested_at DESC, own.replay_id`)
+    ORDER BY own.number DESC`)
 }
 
 const NO_DELIVERIES: ReplayCounts = { deliveries: 0, pending: 0, failed: 0 }
@@ -75,73 +80,56 @@ interface ReplayOptions {
   readonly now: Date
 }
 
-/**
- * Asks for a replay. The partitions begin it soon. Of calls at the same time, more may be refused than necessary. Complete replays before the
- * latest ones are forgotten: ticks look for partitions that have not begun one.
- */
+/** Asks for a replay. The partitions begin it soon. Of calls at the same time, one after the other is decided. */
 export async function beginReplay(
   db: Db,
   { organization, project, endpointId, from, to, events }: ReplayCommand,
   { partitions, now }: ReplayOptions,
-): Promise<WebhookReplayBegun | typeof TOO_MANY_REPLAYS> {
+): Promise<WebhookReplayBegun | typeof TOO_MANY_REPLAYS | typeof TOO_MANY_REPLAYS_KEPT> {
   const replayId = randomUUID()
   const requestedAt = now.toISOString()
   const toAt = to !== undefined && Date.parse(to) < now.getTime() ? to : requestedAt
   const isOf = isOfEndpoint({ organization, project, endpointId })
-  const isComplete = completeIn(partitions)
-  const unfinished = sql`(SELECT count(*)::int FROM replays AS own WHERE ${isOf} AND NOT (${isComplete}))`
-  await db.$executeRaw(sql`
-    WITH old AS MATERIALIZED (
-      SELECT * FROM replays AS own WHERE ${isOf} ORDER BY requested_at DESC, replay_id OFFSET ${KEPT_REPLAYS - 1}
-    ), gone AS (
-      DELETE FROM replays USING old AS own WHERE replays.replay_id = own.replay_id AND ${isComplete}
-      RETURNING own.organization, own.project, own.endpoint_id, own.replay_id
+  const unfinished = sql`(SELECT count(*)::int FROM replays WHERE ${isOf} AND NOT (${IS_COMPLETE}))`
+  const kept = sql`(SELECT count(*)::int FROM replays WHERE ${isOf} AND requested_at >= ${keptSince(now)}::timestamptz)`
+  for (let nth = 0; nth < MAX_DECISIONS; nth += 1) {
+    const begun = await db.$executeRaw(sql`
+      INSERT INTO replays
+        (replay_id, organization, project, endpoint_id, number, from_at, to_at, events, requested_at, unplaced)
+      SELECT ${replayId}::uuid, ${organization}, ${project}, ${endpointId},
+        coalesce((SELECT max(number) FROM replays WHERE ${isOf}), 0) + 1, ${from}::timestamptz, ${toAt}::timestamptz,
+        ${events ? JSON.stringify(events) : null}::jsonb, ${requestedAt}::timestamptz, ${partitions}::int
+      WHERE ${unfinished} < ${MAX_UNFINISHED_REPLAYS}::int AND ${kept} < ${MAX_REPLAYS_KEPT}::int
+      ON CONFLICT (organization, project, endpoint_id, number) DO NOTHING`)
+    if (begun > 0) return { replayId }
+    const [counts] = await db.$queryRaw<{ unfinished: number; kept: number }[]>(
+      sql`SELECT ${unfinished} AS unfinished, ${kept} AS kept`,
     )
-    DELETE FROM positions AS own USING gone
-    WHERE (own.organization, own.project, own.endpoint_id, own.replay_id)
-      = (gone.organization, gone.project, gone.endpoint_id, gone.replay_id)`)
-  const begun = await db.$executeRaw(sql`
-    INSERT INTO replays (replay_id, organization, project, endpoint_id, from_at, to_at, events, requested_at)
-    SELECT ${replayId}::uuid, ${organization}, ${project}, ${endpointId}, ${from}::timestamptz, ${toAt}::timestamptz,
-      ${events ? JSON.stringify(events) : null}::jsonb, ${requestedAt}::timestamptz
-    WHERE ${unfinished} < ${MAX_UNFINISHED_REPLAYS}::int`)
-  if (begun === 0) return TOO_MANY_REPLAYS
-  // Calls at the same time do not see each other before.
-  const taken = await db.$executeRaw(sql`
-    DELETE FROM replays WHERE replay_id = ${replayId}::uuid AND ${unfinished} > ${MAX_UNFINISHED_REPLAYS}::int`)
-  return taken === 0 ? { replayId } : TOO_MANY_REPLAYS
+    if (counts && counts.kept >= MAX_REPLAYS_KEPT) return TOO_MANY_REPLAYS_KEPT
+    // Otherwise, another call has taken the number.
+    if (counts && counts.unfinished >= MAX_UNFINISHED_REPLAYS) break
+  }
+  return TOO_MANY_REPLAYS
 }
 
-/** The condition that the replay `own` has read its part of the log, and has no pending delivery. */
-function completeIn(partitions: number): Sql {
-  return sql`(
-      SELECT count(*) FROM positions AS p
-      WHERE (p.organization, p.project, p.endpoint_id, p.replay_id)
-          = (own.organization, own.project, own.endpoint_id, own.replay_id)
-        AND p.next_offset >= p.end_offset
-    ) >= ${partitions}::int
-    AND ${hasNothingPending('own')}`
+/** Returns the instant after which a replay was asked for if it is not old, and a delivery has ended. */
+export function keptSince(instant: Date): string {
+  return new Date(instant.getTime() - KEPT_MS).toISOString()
 }
 
-/** The condition that a row of replays is complete, and was asked for before an instant. Partitions are those of the endpoint's live stream. */
-export function isOldReplay(before: string): Sql {
-  return sql`
-    replays.requested_at < ${before}::timestamptz
+/** The condition that a row of replays has read its part of the log, and has no pending delivery. */
+const IS_COMPLETE = sql`(
+    replays.unplaced = 0
     AND NOT EXISTS (
-      SELECT FROM positions AS live
-      WHERE (live.organization, live.project, live.endpoint_id, live.replay_id)
-          = (replays.organization, replays.project, replays.endpoint_id, ${NO_REPLAY})
-        AND NOT EXISTS (
-          SELECT FROM positions AS own
-          WHERE (own.organization, own.project, own.endpoint_id, own.replay_id, own.partition)
-              = (replays.organization, replays.project, replays.endpoint_id, replays.replay_id, live.partition)
-            AND own.next_offset >= own.end_offset))
-    AND ${hasNothingPending('replays')}`
-}
-
-/** The condition that no delivery of the replay `alias` is pending. */
-function hasNothingPending(alias: string): Sql {
-  return sql`NOT EXISTS (
+      SELECT FROM positions AS own
+      WHERE (own.organization, own.project, own.endpoint_id, own.replay_id)
+          = (replays.organization, replays.project, replays.endpoint_id, replays.replay_id)
+        AND own.next_offset < own.end_offset)
+    AND NOT EXISTS (
       SELECT FROM deliveries AS d
-      WHERE d.replay_id = ${raw(alias)}.replay_id AND d.replay_id <> ${NO_REPLAY} AND d.status = 'pending')`
+      WHERE d.replay_id = replays.replay_id AND d.replay_id <> ${NO_REPLAY} AND d.status = 'pending'))`
+
+/** The condition that a row of replays is complete, and was asked for before an instant. */
+export function isOldReplay(before: string): Sql {
+  return sql`replays.requested_at < ${before}::timestamptz AND ${IS_COMPLETE}`
 }

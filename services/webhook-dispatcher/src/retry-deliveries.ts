@@ -1,6 +1,5 @@
-import type { DeliveryQuery, RetryCommand } from '@nextvisit/contracts'
+import { type DeliveryQuery, type RetryCommand, TEST_IS_SENT_ONCE } from '@nextvisit/contracts'
 import { type Db, type Sql, sql } from '@nextvisit/database'
-import { TEST_DUE_AT } from './sending/due-turns.ts'
 import { isOfEndpoint, TURN_KEY } from './tables.ts'
 
 /** Bounds the locks of a statement. */
@@ -22,15 +21,14 @@ function retry(chosen: Sql, now: Date): Sql {
     WITH chosen AS MATERIALIZED (${chosen}), locked AS MATERIALIZED (
       SELECT 1 FROM turns JOIN (SELECT DISTINCT ${TURN_KEY} FROM chosen) AS own USING (${TURN_KEY}) ORDER BY ${TURN_KEY} FOR UPDATE OF turns
     ), retried AS (
-      UPDATE deliveries AS own SET status = 'pending', round = 0, ended_at = NULL
+      UPDATE deliveries AS own SET status = 'pending', round = 0, ended_at = NULL,
+        pending_since = CASE WHEN own.status = 'pending' THEN own.pending_since ELSE ${now}::timestamptz END
       FROM chosen, (SELECT count(*) AS turns FROM locked) AS counted
       WHERE own.delivery_id = chosen.delivery_id AND counted.turns >= 0
-      RETURNING own.organization, own.project, own.endpoint_id, own.replay_id, own.user_id, own.partition, own.type
+      RETURNING own.organization, own.project, own.endpoint_id, own.replay_id, own.user_id, own.partition
     ), due AS (
       INSERT INTO turns (${TURN_KEY}, partition, next_at)
-      SELECT DISTINCT ON (${TURN_KEY}) ${TURN_KEY}, partition,
-        CASE WHEN type = 'webhook.test' THEN ${TEST_DUE_AT}::timestamptz ELSE ${now}::timestamptz END
-      FROM retried ORDER BY ${TURN_KEY}
+      SELECT DISTINCT ON (${TURN_KEY}) ${TURN_KEY}, partition, ${now}::timestamptz FROM retried ORDER BY ${TURN_KEY}
       ON CONFLICT (${TURN_KEY}) DO UPDATE SET next_at = least(turns.next_at, excluded.next_at)
     )
     SELECT (SELECT count(*)::int FROM retried) AS retried, last.created_at AS "createdAt", last.delivery_id AS "deliveryId"
@@ -38,11 +36,18 @@ function retry(chosen: Sql, now: Date): Sql {
     LEFT JOIN (SELECT created_at, delivery_id FROM chosen ORDER BY created_at DESC, delivery_id DESC LIMIT 1) AS last ON TRUE`
 }
 
-/** Sends an ended delivery again, and a pending one now. Returns false if the endpoint has no such delivery. */
-export async function retryDelivery(db: Db, { deliveryId, ...endpoint }: DeliveryQuery, now: Date): Promise<boolean> {
-  const chosen = sql`SELECT * FROM deliveries WHERE delivery_id = ${deliveryId}::uuid AND ${isOfEndpoint(endpoint)}`
+/** Sends an ended delivery again, and a pending one now. undefined: the endpoint has no such delivery. */
+export async function retryDelivery(
+  db: Db,
+  { deliveryId, ...endpoint }: DeliveryQuery,
+  now: Date,
+): Promise<'retried' | typeof TEST_IS_SENT_ONCE | undefined> {
+  const isIt = sql`delivery_id = ${deliveryId}::uuid AND ${isOfEndpoint(endpoint)}`
+  const chosen = sql`SELECT * FROM deliveries WHERE ${isIt} AND type <> 'webhook.test'`
   const [row] = await db.$queryRaw<Retried[]>(retry(chosen, now))
-  return row?.retried === 1
+  if (row?.retried === 1) return 'retried'
+  const tests = await db.$queryRaw<object[]>(sql`SELECT 1 AS found FROM deliveries WHERE ${isIt}`)
+  return tests.length > 0 ? TEST_IS_SENT_ONCE : undefined
 }
 
 /**

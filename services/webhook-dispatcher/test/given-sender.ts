@@ -36,13 +36,13 @@ export interface GivenDelivery {
   readonly at?: string
 }
 
-const NO_CALLS: Pick<CaptureParts, 'users' | 'answers'> = {
-  users: { readUser: async () => ({ outcome: 'behind' }) },
+const NO_CALLS: Pick<CaptureParts, 'readTraits' | 'answers'> = {
+  readTraits: async () => ({ outcome: 'unavailable' }),
   answers: { readOfferAnswers: async () => ({ outcome: 'behind' }) },
 }
 
 interface SenderOptions extends Partial<Omit<SenderParts, 'capture'>> {
-  readonly calls?: Pick<CaptureParts, 'users' | 'answers'>
+  readonly calls?: Pick<CaptureParts, 'readTraits' | 'answers'>
   readonly connector?: Connector
 }
 
@@ -102,6 +102,7 @@ export function givenSenders() {
           attempts: 0,
           round,
           createdAt: now,
+          pendingSince: now,
           endedAt: status === 'pending' ? null : now,
         }
       },

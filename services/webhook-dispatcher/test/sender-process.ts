@@ -21,7 +21,7 @@ const sender = createSender({
   capture: createCapture({
     db,
     now,
-    users: { readUser: async () => ({ outcome: 'behind' }) },
+    readTraits: async () => ({ outcome: 'unavailable' }),
     answers: { readOfferAnswers: async () => ({ outcome: 'behind' }) },
   }),
   owns: () => true,

@@ -69,11 +69,21 @@ export type UserKeys = z.infer<typeof UserKeys>
 const UserKeysAnswer = z.object({ users: z.array(UserKeys), ...staleFields })
 export type UserKeysAnswer = z.infer<typeof UserKeysAnswer>
 
+/** `unknown`: the user's partition is not folded far enough to say that the user is missing. `traits`: absent unless the user exists. */
+const KnownTraits = z.object({
+  existence: z.enum(['exists', 'missing', 'unknown']),
+  traits: UserReadModel.shape.traits.optional(),
+  ...staleFields,
+})
+export type KnownTraits = z.infer<typeof KnownTraits>
+
 export const userProjectorCalls = {
   /** Checks that users exist, behind the barrier of their partition, and reads their data keys. */
   lookUpUsers: defineBatchedCall({ path: '/internal/users/look-up', question: UserLookUp, answer: UserLookedUp }),
   /** Not found: the user does not exist. */
   readUser: defineCall({ path: '/internal/users/read', question: UserQuery, answer: UserReadModel }),
+  /** Reads the traits of users, as `readUser` does. */
+  readTraits: defineBatchedCall({ path: '/internal/users/traits/read', question: UserQuery, answer: KnownTraits }),
   readUserNames: defineBatchedCall({ path: '/internal/users/names/read', question: UserQuery, answer: NamedUser }),
   /** Reads the keys that open records of these users. */
   readUserKeys: defineCall({ path: '/internal/users/keys/read', question: UserKeysQuery, answer: UserKeysAnswer }),

@@ -28,7 +28,7 @@ const UnhealthyEndpoint = z.object({
   because: z.string().optional(),
   disabledAt: Instant.optional(),
   failingSince: Instant.optional(),
-  /** When its oldest pending delivery was created. The record may be older: a replay reads old ones. */
+  /** When its oldest pending delivery was created, or sent again by hand. The record may be older: a replay reads old ones. */
   pendingSince: Instant.optional(),
 })
 export type UnhealthyEndpoint = z.infer<typeof UnhealthyEndpoint>
@@ -72,6 +72,9 @@ export type ReplayCommand = z.infer<typeof ReplayCommand>
 /** Maximum number of replays of an endpoint that are not complete: each may write a delivery for every record. */
 export const MAX_UNFINISHED_REPLAYS = 10
 export const TOO_MANY_REPLAYS = 'too many replays' as const
+/** Maximum number of replays of an endpoint within 30 days: the deliveries of each are kept for 30 days after their end. */
+export const MAX_REPLAYS_KEPT = 100
+export const TOO_MANY_REPLAYS_KEPT = 'too many replays in 30 days' as const
 
 const RetryCommand = z.object({ ...endpointFields, ...RetryRange.shape })
 export type RetryCommand = z.infer<typeof RetryCommand>
@@ -83,6 +86,10 @@ export type EndpointCommand = z.infer<typeof EndpointCommand>
 export const MAX_PENDING_TESTS = 100
 /** Why a command has no effect. */
 export const TOO_MANY_TESTS = 'too many tests' as const
+/** Maximum number of tests of an endpoint within 24 hours: each is kept for 30 days. */
+export const MAX_TESTS_A_DAY = 1_000
+export const TOO_MANY_TESTS_A_DAY = 'too many tests in a day' as const
+export const TEST_IS_SENT_ONCE = 'a test is sent once' as const
 export const DISABLED_IN_FILE = 'disabled in the workspace file' as const
 
 const ListenQuery = z.object({
@@ -132,13 +139,13 @@ export const webhookDispatcherCalls = {
   replay: defineCall({
     path: '/internal/webhooks/replay',
     question: ReplayCommand,
-    answer: z.union([WebhookReplayBegun, z.literal(TOO_MANY_REPLAYS)]),
+    answer: z.union([WebhookReplayBegun, z.literal([TOO_MANY_REPLAYS, TOO_MANY_REPLAYS_KEPT])]),
   }),
   /** Sends an ended delivery again, and a pending one now. */
   retryDelivery: defineCall({
     path: '/internal/webhooks/deliveries/retry',
     question: DeliveryQuery,
-    answer: WebhookDeliveryBegun,
+    answer: z.union([WebhookDeliveryBegun, z.literal(TEST_IS_SENT_ONCE)]),
   }),
   /** Sends failed deliveries again. */
   retryFailed: defineCall({ path: '/internal/webhooks/retry', question: RetryCommand, answer: WebhookRetried }),
@@ -146,7 +153,7 @@ export const webhookDispatcherCalls = {
   testEndpoint: defineCall({
     path: '/internal/webhooks/test',
     question: EndpointCommand,
-    answer: z.union([WebhookDeliveryBegun, z.literal(TOO_MANY_TESTS)]),
+    answer: z.union([WebhookDeliveryBegun, z.literal([TOO_MANY_TESTS, TOO_MANY_TESTS_A_DAY])]),
   }),
   /** Enables an endpoint that a 410 or five days of failures have disabled. No effect on an enabled one. */
   enableEndpoint: defineCall({

@@ -180,7 +180,9 @@ export const WebhookEndpoint = z.strictObject({
   behind: count.describe('Records of the log that it has not read yet. 0 of a live endpoint.'),
   pending: count.describe('Deliveries that are pending.'),
   failed: count.describe('Deliveries that have failed, in the last 30 days.'),
-  oldestPendingAt: Instant.optional().describe('When the oldest pending delivery was created.'),
+  oldestPendingAt: Instant.optional().describe(
+    'When the oldest pending delivery was created, or sent again by hand after its end.',
+  ),
   failingSince: Instant.optional().describe(
     'Attempts have failed since then, and none has succeeded. Absent: the last one has, or none was made for two days.',
   ),

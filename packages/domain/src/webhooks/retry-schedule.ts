@@ -4,7 +4,8 @@ import { durationMs } from '@nextvisit/contracts'
 export const RETRY_DELAYS_MS: readonly number[] = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'].map(
   durationMs,
 )
-const MAX_RETRY_AFTER_MS = 24 * 3_600_000
+/** Longest time between two attempts, apart from jitter: of a delay, and of `Retry-After`. */
+export const MAX_RETRY_DELAY_MS = 24 * 3_600_000
 /** A delay is longer by up to this part, so that deliveries that failed together are not retried together. */
 const JITTER = 0.1
 
@@ -25,5 +26,5 @@ export function retryDelayMs(
 ): number | undefined {
   const delayMs = delaysMs[round - 1]
   if (delayMs === undefined) return undefined
-  return Math.max(delayMs * (1 + JITTER * random), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS))
+  return Math.max(delayMs * (1 + JITTER * random), Math.min(retryAfterMs, MAX_RETRY_DELAY_MS))
 }

@@ -1,9 +1,14 @@
 import {
   DISABLED_IN_FILE,
   MAX_PENDING_TESTS,
+  MAX_REPLAYS_KEPT,
+  MAX_TESTS_A_DAY,
   MAX_UNFINISHED_REPLAYS,
+  TEST_IS_SENT_ONCE,
   TOO_MANY_REPLAYS,
+  TOO_MANY_REPLAYS_KEPT,
   TOO_MANY_TESTS,
+  TOO_MANY_TESTS_A_DAY,
   type WebhookDelivery,
   type WebhookDeliveryDetail,
   type WebhookEndpoint,
@@ -50,6 +55,16 @@ const NO_MORE_TESTS = refuse(
   'too-many-tests',
   `The endpoint has ${MAX_PENDING_TESTS} tests that are not attempted yet. Wait until one is.`,
 )
+
+const NO_REPLAYS_LEFT = refuse(
+  409,
+  'no-replays-left',
+  `The endpoint has had ${MAX_REPLAYS_KEPT} replays in 30 days. One replay can send a longer range.`,
+)
+
+const NO_TESTS_LEFT = refuse(409, 'no-tests-left', `The endpoint has had ${MAX_TESTS_A_DAY} tests in 24 hours.`)
+
+const ONLY_ONCE = refuse(409, 'test-is-sent-once', 'A test is sent once. Send another one.')
 
 type WebhookRoutesParts = Pick<Dependencies, 'catalog' | 'dispatcher' | 'gateway' | 'projector' | 'logger' | 'nowMs'>
 
@@ -167,10 +182,15 @@ export function createWebhookRoutes(parts: WebhookRoutesParts) {
       const begun = named(await dispatcher.testEndpoint(path), NO_ENDPOINT)
       if (begun.outcome === 'refused') return begun
       if (begun.answer === TOO_MANY_TESTS) return NO_MORE_TESTS
+      if (begun.answer === TOO_MANY_TESTS_A_DAY) return NO_TESTS_LEFT
       note('webhook test begun', session, path, begun.answer)
       return answered(begun.answer)
     }),
-    retryDelivery: inProject(async (_, path) => named(await dispatcher.retryDelivery(path), NO_DELIVERY)),
+    retryDelivery: inProject(async (_, path) => {
+      const retried = named(await dispatcher.retryDelivery(path), NO_DELIVERY)
+      if (retried.outcome === 'refused') return retried
+      return retried.answer === TEST_IS_SENT_ONCE ? ONLY_ONCE : answered(retried.answer)
+    }),
     retryFailed: inProject(async (_, input, session) => {
       const retried = named(await dispatcher.retryFailed(input), NO_ENDPOINT)
       if (retried.outcome === 'answered') note('webhook deliveries retried', session, input, retried.answer)
@@ -180,6 +200,7 @@ export function createWebhookRoutes(parts: WebhookRoutesParts) {
       const begun = named(await dispatcher.replay(input), NO_ENDPOINT)
       if (begun.outcome === 'refused') return begun
       if (begun.answer === TOO_MANY_REPLAYS) return NO_MORE_REPLAYS
+      if (begun.answer === TOO_MANY_REPLAYS_KEPT) return NO_REPLAYS_LEFT
       note('webhook replay begun', session, input, begun.answer)
       return answered(begun.answer)
     }),

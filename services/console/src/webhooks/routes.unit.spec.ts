@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import {
   DISABLED_IN_FILE,
+  TEST_IS_SENT_ONCE,
   TOO_MANY_REPLAYS,
+  TOO_MANY_REPLAYS_KEPT,
   TOO_MANY_TESTS,
+  TOO_MANY_TESTS_A_DAY,
   WEBHOOK_EVENTS,
   type WebhookDelivery,
   type WebhookDeliveryDetail,
@@ -132,6 +135,19 @@ describe('an endpoint', () => {
   it('is not replayed while too many replays of it are not complete', async () => {
     const { call } = givenRoutes({ dispatcher: { replay: async () => answered(TOO_MANY_REPLAYS) } })
     expect(await call('startWebhookReplay', { ...crm, from: AT })).toBe('too-many-replays')
+  })
+
+  it('is not replayed after too many replays in 30 days, nor tested after too many tests in a day', async () => {
+    const { call } = givenRoutes({
+      dispatcher: {
+        replay: async () => answered(TOO_MANY_REPLAYS_KEPT),
+        testEndpoint: async () => answered(TOO_MANY_TESTS_A_DAY),
+        retryDelivery: async () => answered(TEST_IS_SENT_ONCE),
+      },
+    })
+    expect(await call('startWebhookReplay', { ...crm, from: AT })).toBe('no-replays-left')
+    expect(await call('testEndpoint', crm)).toBe('no-tests-left')
+    expect(await call('retryDelivery', { ...crm, deliveryId: delivery.deliveryId })).toBe('test-is-sent-once')
   })
 
   it('is not tested while too many tests of it are pending', async () => {

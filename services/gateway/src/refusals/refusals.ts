@@ -3,6 +3,8 @@ import {
   type KeyKind,
   type LimitReason,
   MAX_PENDING_TESTS,
+  MAX_REPLAYS_KEPT,
+  MAX_TESTS_A_DAY,
   MAX_UNFINISHED_REPLAYS,
   withSeparators,
 } from '@nextvisit/contracts'
@@ -224,6 +226,17 @@ export const REFUSALS = nameRules({
     message: `The endpoint has ${MAX_PENDING_TESTS} tests that are not attempted yet: wait until one is`,
     when: 'Too many tests of the endpoint at once',
   },
+  replaysKept: {
+    status: 409,
+    message: `The endpoint has had ${MAX_REPLAYS_KEPT} replays in 30 days: one replay can send a longer range`,
+    when: 'Too many replays of the endpoint in 30 days',
+  },
+  testsOfDay: {
+    status: 409,
+    message: `The endpoint has had ${MAX_TESTS_A_DAY} tests in 24 hours`,
+    when: 'Too many tests of the endpoint in a day',
+  },
+  testRetried: { status: 409, message: 'A test is sent once: send another one', when: 'A retry of a test' },
   disabledInFile: {
     status: 409,
     message: 'The workspace file disables this endpoint: set enabled: true there, and apply it',

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import {
   DISABLED_IN_FILE,
+  TEST_IS_SENT_ONCE,
   TOO_MANY_REPLAYS,
+  TOO_MANY_REPLAYS_KEPT,
   TOO_MANY_TESTS,
+  TOO_MANY_TESTS_A_DAY,
   WebhookDeliveries,
   WebhookDeliveryBegun,
   WebhookDeliveryDetail,
@@ -16,7 +19,7 @@ import { startService } from '../../test/service-fixture.ts'
 
 const INSTANT = '2026-11-02T10:00:00.000Z'
 const ADA = 'c364d31e-5b0f-5a9e-8f5d-0c2f6a1b7e44'
-const [DELIVERY, REPLAY] = [randomUUID(), randomUUID()]
+const [DELIVERY, REPLAY, TEST] = [randomUUID(), randomUUID(), randomUUID()]
 const POSITION = `${INSTANT}_${DELIVERY}`
 const WEBHOOKS = '/v2/admin/webhooks'
 const delivery = {
@@ -40,7 +43,10 @@ const endpoint = {
   failed: 1,
   replays: [],
 }
-/** The dispatcher knows the endpoint `crm`. Of `busy`, replays and tests are too many. The workspace file disables `off`. */
+/**
+ * The dispatcher knows the endpoint `crm`. Of `busy`, replays and tests are too many, of `used`
+ * those of 30 days and of a day. The workspace file disables `off`.
+ */
 const isKnown = ({ endpointId }: { readonly endpointId: string }) => ['crm', 'busy', 'off'].includes(endpointId)
 
 let gateway: GatewayFixture
@@ -54,12 +60,17 @@ beforeAll(async () => {
       deliveryId === DELIVERY ? { ...delivery, body: '{}', attemptLog: [] } : NOT_FOUND,
     replay: async (command) => {
       if (command.endpointId === 'busy') return TOO_MANY_REPLAYS
+      if (command.endpointId === 'used') return TOO_MANY_REPLAYS_KEPT
       return isKnown(command) ? { replayId: REPLAY } : NOT_FOUND
     },
     retryFailed: async (command) => (isKnown(command) ? { retried: 7 } : NOT_FOUND),
-    retryDelivery: async ({ deliveryId }) => (deliveryId === DELIVERY ? { deliveryId } : NOT_FOUND),
+    retryDelivery: async ({ deliveryId }) => {
+      if (deliveryId === TEST) return TEST_IS_SENT_ONCE
+      return deliveryId === DELIVERY ? { deliveryId } : NOT_FOUND
+    },
     testEndpoint: async (command) => {
       if (command.endpointId === 'busy') return TOO_MANY_TESTS
+      if (command.endpointId === 'used') return TOO_MANY_TESTS_A_DAY
       return isKnown(command) ? { deliveryId: DELIVERY } : NOT_FOUND
     },
     enableEndpoint: async (command) => {
@@ -173,6 +184,18 @@ describe('the routes of webhooks (webhooks.md)', () => {
     expect((await command('busy/test')).body).toMatchObject({
       status: 409,
       message: 'The endpoint has 100 tests that are not attempted yet: wait until one is',
+    })
+    expect((await post('used/replay', { from: INSTANT })).body).toMatchObject({
+      status: 409,
+      message: 'The endpoint has had 100 replays in 30 days: one replay can send a longer range',
+    })
+    expect((await command('used/test')).body).toMatchObject({
+      status: 409,
+      message: 'The endpoint has had 1000 tests in 24 hours',
+    })
+    expect((await command(`crm/deliveries/${TEST}/retry`)).body).toMatchObject({
+      status: 409,
+      message: 'A test is sent once: send another one',
     })
     expect((await command('off/enable')).body).toMatchObject({
       status: 409,

@@ -2,12 +2,16 @@ import {
   DeliveryPosition,
   DeliveryStatus,
   DISABLED_IN_FILE,
+  DONE,
   type OperatorChangeDetails,
   type OperatorChangeKind,
   ROUTES,
   SlugId,
+  TEST_IS_SENT_ONCE,
   TOO_MANY_REPLAYS,
+  TOO_MANY_REPLAYS_KEPT,
   TOO_MANY_TESTS,
+  TOO_MANY_TESTS_A_DAY,
   Uuid,
   type webhookDispatcherCalls,
 } from '@nextvisit/contracts'
@@ -75,7 +79,6 @@ export function createWebhookRoutes({
     const begun = await command(request, 'webhook.replay', details, () =>
       dispatcher.replay(wanted, { deadlineAt: request.deadlineAt }),
     )
-    if (begun.outcome === 'answered' && begun.answer === TOO_MANY_REPLAYS) return refuse(REFUSALS.replays)
     return answerCommand(begun, REFUSALS.webhook, 202)
   }
 
@@ -105,7 +108,6 @@ export function createWebhookRoutes({
     const begun = await command(request, 'webhook.test', {}, () =>
       dispatcher.testEndpoint(endpoint, { deadlineAt: request.deadlineAt }),
     )
-    if (begun.outcome === 'answered' && begun.answer === TOO_MANY_TESTS) return refuse(REFUSALS.tests)
     return answerCommand(begun, REFUSALS.webhook, 202)
   }
 
@@ -115,8 +117,7 @@ export function createWebhookRoutes({
     const enabled = await command(request, 'webhook.enable', {}, () =>
       dispatcher.enableEndpoint(endpoint, { deadlineAt: request.deadlineAt }),
     )
-    if (enabled.outcome !== 'answered') return answerCommand(enabled, REFUSALS.webhook, 204)
-    return enabled.answer === DISABLED_IN_FILE ? refuse(REFUSALS.disabledInFile) : answer(204, {})
+    return answerCommand(enabled, REFUSALS.webhook, 204)
   }
 
   return [
@@ -140,16 +141,28 @@ function answerRead(read: CallOutcome<object>, notFound: Rule): Result {
   return read.outcome === 'answered' ? answer(200, read.answer) : refuse(NOT_READ)
 }
 
+/** Why the dispatcher does not do a command. */
+const REASONS = {
+  [TOO_MANY_REPLAYS]: REFUSALS.replays,
+  [TOO_MANY_REPLAYS_KEPT]: REFUSALS.replaysKept,
+  [TOO_MANY_TESTS]: REFUSALS.tests,
+  [TOO_MANY_TESTS_A_DAY]: REFUSALS.testsOfDay,
+  [TEST_IS_SENT_ONCE]: REFUSALS.testRetried,
+  [DISABLED_IN_FILE]: REFUSALS.disabledInFile,
+} as const satisfies Readonly<Record<string, Rule>>
+
+type Done = object | typeof DONE | keyof typeof REASONS
+
 function answerCommand(
-  done: CallOutcome<object | string> | { readonly outcome: 'not-recorded' },
+  done: CallOutcome<Done> | { readonly outcome: 'not-recorded' },
   notFound: Rule,
   status: number,
 ): Result {
   if (done.outcome === 'not-recorded') return refuse(REFUSALS.notRecorded)
   if (done.outcome === 'not-found') return refuse(notFound)
-  return done.outcome === 'answered' && typeof done.answer === 'object'
-    ? answer(status, done.answer)
-    : refuse(REFUSALS.notDone('webhook dispatcher'))
+  if (done.outcome !== 'answered') return refuse(REFUSALS.notDone('webhook dispatcher'))
+  if (done.answer === DONE) return answer(status, {})
+  return typeof done.answer === 'string' ? refuse(REASONS[done.answer]) : answer(status, done.answer)
 }
 
 interface Filters {

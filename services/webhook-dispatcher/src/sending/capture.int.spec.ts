@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { OfferAnswersAnswer, UserReadModel } from '@nextvisit/contracts'
+import type { KnownTraits, OfferAnswersAnswer } from '@nextvisit/contracts'
 import { sql } from '@nextvisit/database'
-import type { CallOutcome } from '@nextvisit/service-kit'
+import type { BatchedOutcome, CallOutcome } from '@nextvisit/service-kit'
 import { describe, expect, it } from 'vitest'
 import { PROJECT } from '../../test/given-catalog.ts'
 import { givenSenders } from '../../test/given-sender.ts'
@@ -14,33 +14,25 @@ const AT = '2026-11-02T10:00:00.000Z'
 
 type Answered<Answer> = () => Promise<CallOutcome<Answer>>
 
-function profile(traits: UserReadModel['traits'], stale?: true): CallOutcome<UserReadModel> {
-  const answer: UserReadModel = {
-    userId: randomUUID(),
-    userName: 'ada',
-    traits,
-    country: null,
-    device: {},
-    firstSeenAt: AT,
-    lastSeenAt: AT,
-    events: {},
-    segments: [],
-    ...(stale && { stale }),
-  }
-  return { outcome: 'answered', answer }
+type TraitsAsked = BatchedOutcome<KnownTraits>
+
+function profile(traits: KnownTraits['traits'], stale?: true): TraitsAsked {
+  return { outcome: 'answered', answer: { existence: 'exists', traits, ...(stale && { stale }) } }
 }
+
+const answeredThat = (existence: 'missing' | 'unknown'): TraitsAsked => ({ outcome: 'answered', answer: { existence } })
 
 /** The user projector and the answer collector, with the answers that they give. Counts their questions. */
 function givenServices({
-  readUser = async () => profile({ plan: 'pro' }),
+  readTraits = async () => profile({ plan: 'pro' }),
   readOfferAnswers = async () => ({ outcome: 'answered', answer: { answers: { score: 9 } } }),
 }: {
-  readonly readUser?: Answered<UserReadModel>
+  readonly readTraits?: () => Promise<TraitsAsked>
   readonly readOfferAnswers?: Answered<OfferAnswersAnswer>
 } = {}) {
   const asked: object[] = []
   const calls = {
-    users: { readUser: async (query: object) => (asked.push(query), readUser()) },
+    readTraits: async (query: object) => (asked.push(query), readTraits()),
     answers: { readOfferAnswers: async (query: object) => (asked.push(query), readOfferAnswers()) },
   }
   return { asked, calls }
@@ -57,7 +49,7 @@ describe('members of a body that other services have', { timeout: 60_000 }, () =
     const [userId, offerId] = [randomUUID(), randomUUID()]
     await given.givenDeliveries([{ userId, type: 'form.answered', data: { offerId }, capture: ['traits', 'answers'] }])
     let plan = 'pro'
-    const { calls, asked } = givenServices({ readUser: async () => profile({ plan }) })
+    const { calls, asked } = givenServices({ readTraits: async () => profile({ plan }) })
     await given.startSender({ calls, retryDelaysMs: Array.from({ length: 100 }, () => 30) })
     await expect.poll(() => received.length, PATIENT).toBeGreaterThan(1)
     plan = 'free'
@@ -80,7 +72,7 @@ describe('members of a body that other services have', { timeout: 60_000 }, () =
     given.setWebhooks({ id: 'crm', url })
     const record = { userId: randomUUID(), webhookId: randomUUID(), capture: ['traits'] }
     let plan = 0
-    const { calls } = givenServices({ readUser: async () => profile({ plan: (plan += 1) }) })
+    const { calls } = givenServices({ readTraits: async () => profile({ plan: (plan += 1) }) })
     await given.givenDeliveries([record, { ...record, replayId: randomUUID() }])
     await given.startSender({ calls })
     await expect.poll(statuses, PATIENT).toEqual(['delivered', 'delivered'])
@@ -95,15 +87,15 @@ describe('members of a body that other services have', { timeout: 60_000 }, () =
     const { url, received } = await startReceiver()
     given.setWebhooks({ id: 'crm', url })
     await given.givenDeliveries([{ capture: ['traits'] }])
-    const { calls } = givenServices({ readUser: async () => ({ outcome: 'not-found' }) })
+    const { calls } = givenServices({ readTraits: async () => answeredThat('missing') })
     await given.startSender({ calls })
     await expect.poll(statuses, PATIENT).toEqual(['delivered'])
     expect(JSON.parse(received[0]?.body ?? '').data).not.toHaveProperty('traits')
   })
 
   it.each([
-    ['down', { outcome: 'unavailable', cause: new Error('down') }],
-    ['behind', { outcome: 'behind' }],
+    ['down', { outcome: 'unavailable' }],
+    ['behind', answeredThat('unknown')],
     ['answering with an old profile', profile({ plan: 'old' }, true)],
   ] as const)('delay the turn while the service is %s, and no attempt counts', async (_, answer) => {
     const { url, received } = await startReceiver()
@@ -112,7 +104,7 @@ describe('members of a body that other services have', { timeout: 60_000 }, () =
     let asked = 0
     let clockMs = Date.now() + 1_000
     const { calls } = givenServices({
-      readUser: async () => ((asked += 1) === 1 ? answer : profile({ plan: 'pro' })),
+      readTraits: async () => ((asked += 1) === 1 ? answer : profile({ plan: 'pro' })),
     })
     await given.startSender({ calls, now: () => new Date(clockMs) })
     await expect.poll(() => asked, PATIENT).toBe(1)
@@ -127,7 +119,7 @@ describe('members of a body that other services have', { timeout: 60_000 }, () =
     const { url } = await startReceiver()
     given.setWebhooks({ id: 'crm', url })
     await given.givenDeliveries([{ capture: ['traits'] }])
-    const { calls } = givenServices({ readUser: async () => profile({ plan: 'old' }, true) })
+    const { calls } = givenServices({ readTraits: async () => profile({ plan: 'old' }, true) })
     await given.startSender({ calls, now: () => new Date(Date.now() + 61_000) })
     await expect.poll(statuses, PATIENT).toEqual(['delivered'])
   })
@@ -157,7 +149,7 @@ describe('members of a body that other services have', { timeout: 60_000 }, () =
     given.setWebhooks({ id: 'crm', url })
     await given.givenDeliveries([{ capture: ['traits'] }])
     const { calls } = givenServices({
-      readUser: async () => {
+      readTraits: async () => {
         await given.db().executeAll([sql`DELETE FROM deliveries`])
         return profile({ plan: 'pro' })
       },

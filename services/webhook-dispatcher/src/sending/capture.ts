@@ -1,11 +1,27 @@
-import { type Answers, answerCollectorCalls, type ProjectRef, userProjectorCalls } from '@nextvisit/contracts'
+import {
+  type Answers,
+  answerCollectorCalls,
+  type KnownTraits,
+  type ProjectRef,
+  type UserQuery,
+  userProjectorCalls,
+} from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
-import { type Captured, deliveryIdOf, LIVE_STREAM, withCaptured } from '@nextvisit/domain'
-import { type Addresses, type CallClient, createCallClient, createInternalClient } from '@nextvisit/service-kit'
+import { type Captured, deliveryIdOf, LIVE_STREAM, projectKeyOf, withCaptured } from '@nextvisit/domain'
+import {
+  type Addresses,
+  type BatchedCall,
+  type CallClient,
+  createBatchedCall,
+  createCallClient,
+  createInternalClient,
+} from '@nextvisit/service-kit'
 import type { CompleteHeard } from '../listeners.ts'
 import type { PendingDelivery as ReadDelivery, Turn } from './due-turns.ts'
 
 const ASK_WITHIN_MS = 3_000
+/** Maximum number of users in one question. Traits of a user have up to some hundred kilobytes. */
+const MAX_USERS_ASKED = 50
 /** After this, the profile of a projector that is behind will do. */
 const STALE_AFTER_MS = 60_000
 
@@ -24,7 +40,8 @@ export type CaptureOutcome =
 
 export interface CaptureParts {
   readonly db: Db
-  readonly users: Pick<CallClient<typeof userProjectorCalls>, 'readUser'>
+  /** Asks for the traits of a user, together with other questions that wait. */
+  readonly readTraits: BatchedCall<UserQuery, KnownTraits>
   readonly answers: Pick<CallClient<typeof answerCollectorCalls>, 'readOfferAnswers'>
   readonly now: () => Date
 }
@@ -35,11 +52,15 @@ export type Capture = ReturnType<typeof createCapture>
 export function createCaptureClients(
   services: Readonly<Record<'user-projector' | 'answer-collector', Addresses>>,
   token: string,
-): Pick<CaptureParts, 'users' | 'answers'> {
+): Pick<CaptureParts, 'readTraits' | 'answers'> {
   const sendTo = (service: keyof typeof services) =>
     createInternalClient({ addresses: services[service], token, timeoutMs: ASK_WITHIN_MS })
   return {
-    users: createCallClient(userProjectorCalls, sendTo('user-projector')),
+    readTraits: createBatchedCall(createCallClient(userProjectorCalls, sendTo('user-projector')).readTraits, {
+      tenantOf: projectKeyOf,
+      maxWeight: MAX_USERS_ASKED,
+      silentAfterMs: ASK_WITHIN_MS,
+    }),
     answers: createCallClient(answerCollectorCalls, sendTo('answer-collector')),
   }
 }
@@ -48,7 +69,7 @@ export function createCaptureClients(
  * Completes the bodies of deliveries whose members other services have. A body is written before anything is sent, and never changes
  * again: neither for a retry, nor for a replay of the same record.
  */
-export function createCapture({ db, users, answers, now }: CaptureParts) {
+export function createCapture({ db, readTraits, answers, now }: CaptureParts) {
   async function complete(turn: Turn, delivery: PendingDelivery, streams: Streams): Promise<CaptureOutcome> {
     const siblings = siblingsOf(turn, delivery, streams)
     const kept = siblings.length > 0 ? await readKept(siblings) : undefined
@@ -87,9 +108,8 @@ export function createCapture({ db, users, answers, now }: CaptureParts) {
     { organization, project, userId }: Turn,
     { createdAt }: PendingDelivery,
   ): Promise<Asked<Captured['traits']>> {
-    const asked = await users.readUser({ organization, project, userId })
-    if (asked.outcome === 'not-found') return { outcome: 'known', value: undefined }
-    if (asked.outcome !== 'answered') return { outcome: 'later' }
+    const asked = await readTraits({ organization, project, userId })
+    if (asked.outcome !== 'answered' || asked.answer.existence === 'unknown') return { outcome: 'later' }
     const { stale, traits } = asked.answer
     const isTooFresh = now().getTime() - createdAt.getTime() < STALE_AFTER_MS
     return stale && isTooFresh ? { outcome: 'later' } : { outcome: 'known', value: traits }

@@ -8,6 +8,9 @@ import type { AttemptResult } from './send-request.ts'
 /** Attempts that fail for this long, without a success and without a long pause, disable an endpoint. */
 export const DISABLED_AFTER_MS = 5 * 86_400_000
 
+/** Attempts of a delivery that are kept, and shown. */
+const MAX_ATTEMPTS_KEPT = 100
+
 /** A finished attempt, and its effect on the delivery. */
 export interface FinishedAttempt {
   readonly deliveryId: string
@@ -97,15 +100,21 @@ function insertAttempts(attempts: readonly FinishedAttempt[]): Sql {
     ON CONFLICT (delivery_id, number) DO NOTHING`
 }
 
+/** Only the latest attempts are kept, however often a delivery is sent again by hand: each has up to 4 KB of a response. */
 function endDeliveries(attempts: readonly FinishedAttempt[], now: Date): Sql {
   return sql`
+    WITH ended AS (
     UPDATE deliveries AS own SET attempts = own.attempts + 1, round = own.round + done.counted, status = done.status,
       ended_at = CASE WHEN done.status <> 'pending' THEN ${now}::timestamptz END
     FROM unnest(
       ${attempts.map(({ deliveryId }) => deliveryId)}::uuid[], ${attempts.map(({ status }) => status)}::text[],
       ${attempts.map(({ countsInRound }) => Number(countsInRound))}::int[]
     ) AS done (delivery_id, status, counted)
-    WHERE own.delivery_id = done.delivery_id AND own.status = 'pending'`
+    WHERE own.delivery_id = done.delivery_id AND own.status = 'pending'
+    RETURNING own.delivery_id, own.attempts
+    )
+    DELETE FROM attempts USING ended
+    WHERE attempts.delivery_id = ended.delivery_id AND attempts.number = ended.attempts - ${MAX_ATTEMPTS_KEPT}::int`
 }
 
 /** Deletes turns without a pending delivery. The lock of the turn makes a fold wait, or its delivery visible. */

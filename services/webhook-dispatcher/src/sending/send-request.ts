@@ -2,6 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AttemptOutcome } from '@nextvisit/contracts'
+import { MAX_RETRY_DELAY_MS } from '@nextvisit/domain'
 import { AddressBlockedError, type Connector } from './connector.ts'
 
 export const ATTEMPT_WITHIN_MS = 15_000
@@ -20,7 +21,6 @@ const MAX_PIECES = 64
 const FLOOD_PAUSE_MS = 2_000
 /** Connections that are not used are closed after this. */
 const KEEP_ALIVE_MS = 20_000
-const MAX_RETRY_AFTER_MS = 24 * 3_600_000
 
 export interface AttemptResult {
   readonly outcome: AttemptOutcome
@@ -259,5 +259,5 @@ async function readStart(
 export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined
   const ms = /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1_000 : Date.parse(value) - nowMs
-  return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : undefined
+  return ms > 0 ? Math.min(ms, MAX_RETRY_DELAY_MS) : undefined
 }

@@ -35,7 +35,23 @@ export async function createPositions(
     const place = { organization, project, endpointId, replayId, partition, addedAt }
     rows.push({ ...place, nextOffset: from, beginOffset: from, endOffset: nextOffset, isLive: false })
   }
-  return [...createEndpoints(added.slice(0, MAX_NEW_A_TICK)), ...positions.insertMissing(rows)]
+  return [
+    ...createEndpoints(added.slice(0, MAX_NEW_A_TICK)),
+    ...positions.insertMissing(rows),
+    ...countPlaced(begun.slice(0, MAX_NEW_A_TICK).map(({ replayId }) => replayId)),
+  ]
+}
+
+/** Counts the partition as one that has begun these replays. Ticks of others count at the same time. */
+function countPlaced(replayIds: readonly string[]): Sql[] {
+  if (replayIds.length === 0) return []
+  return [
+    sql`
+    WITH locked AS MATERIALIZED (
+      SELECT replay_id FROM replays WHERE replay_id = ANY(${replayIds}::uuid[]) ORDER BY replay_id FOR UPDATE
+    )
+    UPDATE replays SET unplaced = unplaced - 1 FROM locked WHERE replays.replay_id = locked.replay_id`,
+  ]
 }
 
 /** Creates the rows of endpoints. The health of an earlier endpoint with the same id is forgotten. */

@@ -19,9 +19,12 @@ export interface Rows {
   readonly isDisabled: (endpoint: EndpointRef, webhook: Webhook) => boolean
 }
 
+/** The condition that a position has more to read, now or later. */
+const IS_UNREAD = sql`(end_offset IS NULL OR next_offset < end_offset)`
+
 export async function readRows(db: Db, partition: number): Promise<Rows> {
-  const isUnread = sql`(end_offset IS NULL OR next_offset < end_offset)`
-  const found = await positions.select(db, sql`FROM positions WHERE partition = ${partition} AND ${isUnread}`)
+  const found = await positions.select(db, sql`FROM positions WHERE partition = ${partition} AND ${IS_UNREAD}`)
+  const unread = found.flatMap(({ replayId }) => (replayId === LIVE_STREAM ? [] : replayId))
   const unhealthy = await endpoints.select(
     db,
     sql`FROM endpoints WHERE disabled_at IS NOT NULL OR failing_since IS NOT NULL`,
@@ -32,11 +35,13 @@ export async function readRows(db: Db, partition: number): Promise<Rows> {
     positions: found,
     replays: await replays.select(
       db,
-      sql`FROM replays WHERE NOT EXISTS (
-        SELECT FROM positions AS own
-        WHERE (own.organization, own.project, own.endpoint_id, own.replay_id, own.partition)
-            = (replays.organization, replays.project, replays.endpoint_id, replays.replay_id, ${partition}::int)
-          AND NOT ${isUnread})`,
+      sql`FROM replays WHERE replay_id IN (
+          SELECT replay_id FROM replays WHERE unplaced > 0 UNION ALL SELECT unnest(${unread}::uuid[])
+        ) AND NOT EXISTS (
+          SELECT FROM positions AS own
+          WHERE (own.organization, own.project, own.endpoint_id, own.replay_id, own.partition)
+              = (replays.organization, replays.project, replays.endpoint_id, replays.replay_id, ${partition}::int)
+            AND NOT ${IS_UNREAD})`,
     ),
     failing: unhealthy.filter(({ failingSince }) => failingSince !== null),
     isDisabled: (endpoint, webhook) => {
@@ -67,7 +72,7 @@ export async function findWork(
     SELECT 'behind' AS kind, partition, organization, project, endpoint_id AS "endpointId", own.added_at AS "addedAt",
       CASE WHEN endpoints.disabled_at IS NOT NULL THEN endpoints.added_at END AS "disabledSince"
     FROM positions AS own LEFT JOIN endpoints USING (organization, project, endpoint_id)
-    WHERE partition = ANY(${partitions}::int[]) AND NOT is_live AND (end_offset IS NULL OR next_offset < end_offset)
+    WHERE partition = ANY(${partitions}::int[]) AND NOT is_live AND ${IS_UNREAD}
     UNION ALL
     SELECT 'disabled', partition, organization, project, endpoint_id, own.added_at, endpoints.added_at
     FROM endpoints JOIN positions AS own USING (organization, project, endpoint_id)
@@ -79,7 +84,7 @@ export async function findWork(
     UNION ALL
     SELECT 'replay', owned.partition, organization, project, endpoint_id, NULL, NULL
     FROM replays AS asked, ${owned}
-    WHERE NOT EXISTS (
+    WHERE asked.unplaced > 0 AND NOT EXISTS (
       SELECT FROM positions AS own
       WHERE (own.organization, own.project, own.endpoint_id, own.replay_id, own.partition)
           = (asked.organization, asked.project, asked.endpoint_id, asked.replay_id, owned.partition))
@@ -112,7 +117,7 @@ export async function findRows(db: Db, partitions: readonly number[]): Promise<r
   if (partitions.length === 0) return []
   const found = await db.$queryRaw<{ partition: number }[]>(sql`
     SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
-    WHERE EXISTS (SELECT FROM positions WHERE positions.partition = owned.partition)
+    WHERE EXISTS (SELECT FROM positions WHERE positions.partition = owned.partition AND ${IS_UNREAD})
       OR EXISTS (SELECT FROM endpoints) OR EXISTS (SELECT FROM replays)`)
   return found.map(({ partition }) => partition)
 }

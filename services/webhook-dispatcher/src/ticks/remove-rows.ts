@@ -7,13 +7,8 @@ import type { Removed } from './plan-tick.ts'
 
 /** Maximum number of deliveries that a tick deletes for each reason. The next tick deletes more. */
 const MAX_DELETED_A_TICK = 5_000
-/** Deliveries are kept this long after their end, and replays after their beginning. */
-const KEPT_MS = 30 * 86_400_000
-
-/** Returns the instant before which deliveries must have ended to be deleted. */
-export function keptSince(instant: Date): string {
-  return new Date(instant.getTime() - KEPT_MS).toISOString()
-}
+/** The same of replays, which have a position in each partition. */
+const MAX_REPLAYS_A_TICK = 500
 
 /** Deletes the rows of endpoints in a partition that are gone, or were added again. The position goes last. */
 export async function removeEndpoints(db: Db, partition: number, removed: readonly Removed[]): Promise<readonly Sql[]> {
@@ -85,12 +80,15 @@ export async function deleteOldDeliveries(db: Db, partition: number, before: str
 
 /** Deletes replays that were asked for before an instant, and are complete. They belong to no partition. */
 export async function deleteOldReplays(db: Db, before: string): Promise<readonly Sql[]> {
-  const found = await db.$queryRaw<object[]>(sql`SELECT 1 AS found FROM replays WHERE ${isOldReplay(before)} LIMIT 1`)
+  const found = await db.$queryRaw<{ id: string }[]>(sql`
+    SELECT replay_id AS id FROM replays WHERE ${isOldReplay(before)} ORDER BY requested_at LIMIT ${MAX_REPLAYS_A_TICK}`)
   if (found.length === 0) return []
+  const ids = found.map(({ id }) => id)
   return [
+    // A delivery that is sent again meanwhile needs no row of its replay.
     sql`
     WITH gone AS (
-      DELETE FROM replays WHERE ${isOldReplay(before)} RETURNING organization, project, endpoint_id, replay_id
+      DELETE FROM replays WHERE replay_id = ANY(${ids}::uuid[]) RETURNING organization, project, endpoint_id, replay_id
     )
     DELETE FROM positions AS own USING gone
     WHERE (own.organization, own.project, own.endpoint_id, own.replay_id)

@@ -10,8 +10,11 @@ import {
   DONE,
   OrganizationConfig,
   TOO_MANY_LISTENERS,
+  TEST_IS_SENT_ONCE,
   TOO_MANY_REPLAYS,
+  TOO_MANY_REPLAYS_KEPT,
   TOO_MANY_TESTS,
+  TOO_MANY_TESTS_A_DAY,
   type WebhookDeliveryDetail,
   webhookDispatcherCalls,
   type WebhookEndpoint,
@@ -269,6 +272,12 @@ describe('nextvisit webhooks replay', () => {
     })
   })
 
+  it('says that there were too many in 30 days', async () => {
+    const { run } = await givenDispatcher({ replay: async () => TOO_MANY_REPLAYS_KEPT })
+    const stderr = 'crm has had 100 replays in 30 days. One replay can send a longer range.\n'
+    expect(await run('replay', 'crm', ...range)).toEqual({ exitCode: 1, stdout: '', stderr })
+  })
+
   it.each([
     [['crm'], "required option '--from <instant>' not specified"],
     [['crm', '--from', '2026-11-28', '--to', '2026-11-28'], '--to must be after --from.'],
@@ -350,6 +359,18 @@ describe('nextvisit webhooks test', () => {
     const { run } = await givenDispatcher({ testEndpoint: async () => TOO_MANY_TESTS })
     const stderr = 'crm has 100 tests that are not attempted yet: wait until one is.\n'
     expect(await run('test', 'crm')).toEqual({ exitCode: 1, stdout: '', stderr })
+  })
+
+  it('says that there were too many in a day, and that one is not sent again', async () => {
+    const { run } = await givenDispatcher({
+      testEndpoint: async () => TOO_MANY_TESTS_A_DAY,
+      retryDelivery: async () => TEST_IS_SENT_ONCE,
+    })
+    expect(await run('test', 'crm')).toMatchObject({ exitCode: 1, stderr: 'crm has had 1000 tests in 24 hours.\n' })
+    expect(await run('retry', 'crm', '0192f3a0-0000-5000-8000-000000000001')).toMatchObject({
+      exitCode: 1,
+      stderr: 'A test is sent once. Send another one: nextvisit webhooks test crm.\n',
+    })
   })
 })
 

@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MAX_UNFINISHED_REPLAYS, TOO_MANY_REPLAYS, type WebhookEvent, type WebhookReplay } from '@nextvisit/contracts'
+import {
+  MAX_REPLAYS_KEPT,
+  MAX_UNFINISHED_REPLAYS,
+  TOO_MANY_REPLAYS,
+  TOO_MANY_REPLAYS_KEPT,
+  type WebhookEvent,
+  type WebhookReplay,
+} from '@nextvisit/contracts'
 import { CliError, EXIT } from '../errors.ts'
 import { type ProjectName, projectName } from '../find-project.ts'
 import { complain, print } from '../output/print.ts'
@@ -36,6 +43,10 @@ export async function replayWebhook(endpointId: string, flags: ReplayFlags, topi
       `${endpointId} has ${MAX_UNFINISHED_REPLAYS} replays that are not complete: wait until one is. See nextvisit webhooks list --project ${projectName(dispatcher.place)}.`,
     )
   }
+  if (begun === TOO_MANY_REPLAYS_KEPT)
+    throw new CliError(
+      `${endpointId} has had ${MAX_REPLAYS_KEPT} replays in 30 days. One replay can send a longer range.`,
+    )
   const { replayId } = begun
   if (!wait) return print(json ? JSON.stringify({ replayId }) : `Replay ${replayId} of ${endpointId} has begun.`)
   if (!json) print(`Replay ${replayId} of ${endpointId} has begun. Ctrl-C ends the waiting, and not the replay.`)

@@ -1,3 +1,4 @@
+import { TEST_IS_SENT_ONCE } from '@nextvisit/contracts'
 import { CliError, EXIT } from '../errors.ts'
 import type { ProjectName } from '../find-project.ts'
 import { print } from '../output/print.ts'
@@ -32,6 +33,8 @@ export async function retryDeliveries(
       any.retryDelivery({ ...place, endpointId, deliveryId: id }),
     )
     const begun = await answerAbout(dispatcher, endpointId, asked, noDelivery(endpointId, id))
+    if (begun === TEST_IS_SENT_ONCE)
+      throw new CliError(`A test is sent once. Send another one: nextvisit webhooks test ${endpointId}.`)
     return print(`Delivery ${begun.deliveryId} is sent again.`)
   }
   const range = rangeOf(from, to)

@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DISABLED_IN_FILE, MAX_PENDING_TESTS, TOO_MANY_TESTS, type WebhookDeliveryDetail } from '@nextvisit/contracts'
+import {
+  DISABLED_IN_FILE,
+  MAX_PENDING_TESTS,
+  MAX_TESTS_A_DAY,
+  TOO_MANY_TESTS,
+  TOO_MANY_TESTS_A_DAY,
+  type WebhookDeliveryDetail,
+} from '@nextvisit/contracts'
 import { CliError } from '../errors.ts'
 import { type ProjectName, projectName } from '../find-project.ts'
 import { escapeInvisible, print } from '../output/print.ts'
@@ -24,6 +31,7 @@ export async function testWebhook(endpointId: string, { project, json }: TestFla
   const begun = await answerAbout(dispatcher, endpointId, asked)
   if (begun === TOO_MANY_TESTS)
     throw new CliError(`${endpointId} has ${MAX_PENDING_TESTS} tests that are not attempted yet: wait until one is.`)
+  if (begun === TOO_MANY_TESTS_A_DAY) throw new CliError(`${endpointId} has had ${MAX_TESTS_A_DAY} tests in 24 hours.`)
   const { deliveryId } = begun
   const giveUpAt = performance.now() + ATTEMPTED_WITHIN_MS
   for (;;) {

@@ -31,7 +31,7 @@ CREATE TABLE positions (
   is_live      boolean NOT NULL,
   PRIMARY KEY (organization, project, endpoint_id, replay_id, partition)
 );
-CREATE INDEX positions_of_partition ON positions (partition);
+CREATE INDEX positions_unread ON positions (partition) WHERE end_offset IS NULL OR next_offset < end_offset;
 CREATE INDEX positions_behind ON positions (partition)
   WHERE NOT is_live AND (end_offset IS NULL OR next_offset < end_offset);
 
@@ -41,14 +41,21 @@ CREATE TABLE replays (
   organization text NOT NULL,
   project      text NOT NULL,
   endpoint_id  text NOT NULL,
+  -- The order of the endpoint's replays. Two calls at the same time do not take the same number, so the second sees the first.
+  number       int NOT NULL,
   from_at      timestamptz(3) NOT NULL,
   -- Exclusive.
   to_at        timestamptz(3) NOT NULL,
   -- Absent: the events of the endpoint.
   events       jsonb,
-  requested_at timestamptz(3) NOT NULL
+  requested_at timestamptz(3) NOT NULL,
+  -- Number of partitions without its position; 0: each partition has begun it.
+  unplaced     int NOT NULL
 );
-CREATE INDEX replays_of_endpoint ON replays (organization, project, endpoint_id, requested_at);
+CREATE UNIQUE INDEX replays_of_endpoint ON replays (organization, project, endpoint_id, number);
+-- Ticks look each second for replays that they must begin, and for old ones.
+CREATE INDEX replays_unplaced ON replays (replay_id) WHERE unplaced > 0;
+CREATE INDEX replays_by_age ON replays (requested_at);
 
 -- Requests to be sent, and that were sent.
 CREATE TABLE deliveries (
@@ -79,12 +86,18 @@ CREATE TABLE deliveries (
   -- Attempts since the delivery was created or retried.
   round         int NOT NULL,
   created_at    timestamptz(3) NOT NULL,
+  -- When it was created, or when an operator sent it again after its end.
+  pending_since timestamptz(3) NOT NULL,
   ended_at      timestamptz(3)
 );
 ALTER TABLE deliveries ALTER COLUMN body SET STATISTICS 0;
 CREATE INDEX deliveries_pending ON deliveries (organization, project, endpoint_id, replay_id, user_id, source_offset)
   WHERE status = 'pending';
--- Lists and counts of a status, and the oldest that is pending.
+CREATE INDEX deliveries_oldest_pending ON deliveries (organization, project, endpoint_id, pending_since)
+  WHERE status = 'pending';
+-- Tests of a day.
+CREATE INDEX deliveries_tests ON deliveries (organization, project, endpoint_id, created_at) WHERE type = 'webhook.test';
+-- Lists and counts of a status.
 CREATE INDEX deliveries_of_endpoint ON deliveries (organization, project, endpoint_id, status, created_at, delivery_id);
 -- Counts of replays. Deliveries of live streams are not in it.
 CREATE INDEX deliveries_of_replay ON deliveries (replay_id, status)
