@@ -14,6 +14,18 @@ export function largeBytesOf({ delivery: { bodyBytes } }: Claim): number {
   return bodyBytes > SMALL_BODY_BYTES ? bodyBytes : 0
 }
 
+/**
+ * Returns the part of `most` requests that the process with these partitions has: each request belongs to a partition, and partitions are
+ * dealt to processes in turn. A process without a part has one, so that none of its deliveries waits for ever.
+ */
+export function shareOf(most: number, owned: readonly number[], total: number): number {
+  const belongsTo = (partition: number): number => Math.floor(most / total) + (partition < most % total ? 1 : 0)
+  return Math.max(
+    1,
+    owned.reduce((sum, partition) => sum + belongsTo(partition), 0),
+  )
+}
+
 /** A turn that this process attempts. */
 export interface Claim {
   readonly turn: Turn
@@ -93,14 +105,16 @@ export function createLane({ organization, project, endpointId }: EndpointRef): 
     release: (turn) => void queueOf(turn.replayId).claimed.delete(keyOf(turn)),
     next: (room) => {
       if (live.inFlight + replays.inFlight >= live.maxInFlight) return undefined
-      const queue = live.waiting.length > 0 || replays.inFlight >= replays.maxInFlight ? live : replays
       const ownRoom = lane.largeBytes === 0 ? Infinity : MAX_LARGE_BYTES - lane.largeBytes
-      const at = queue.waiting.findIndex((claim) => largeBytesOf(claim) <= Math.min(ownRoom, room))
-      const [claim] = at < 0 ? [] : queue.waiting.splice(at, 1)
-      if (!claim) return undefined
-      queue.inFlight += 1
-      lane.largeBytes += largeBytesOf(claim)
-      return claim
+      for (const queue of replays.inFlight < replays.maxInFlight ? [live, replays] : [live]) {
+        const at = queue.waiting.findIndex((claim) => largeBytesOf(claim) <= Math.min(ownRoom, room))
+        const [claim] = at < 0 ? [] : queue.waiting.splice(at, 1)
+        if (!claim) continue
+        queue.inFlight += 1
+        lane.largeBytes += largeBytesOf(claim)
+        return claim
+      }
+      return undefined
     },
     end: (claim) => {
       queueOf(claim.turn.replayId).inFlight -= 1

@@ -31,16 +31,19 @@ function responseTo(message: Buffer, end: number, address: Buffer | undefined): 
   return Buffer.concat([head, question, record, Buffer.from([0, address.length]), address])
 }
 
-/** Starts a server of names on loopback. It knows `known.test`, does not answer about `silent.test`, and knows nothing else. */
+/**
+ * Starts a server of names on loopback. It knows `known.test`, of `ipv4.test` the
+ * address of IPv4 alone, does not answer about `silent.test`, and knows nothing else.
+ */
 async function startNameServer() {
   const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1')
   const asked: string[] = []
   socket.on('message', (message, { port, address }) => {
     const { name, type, end } = questionOf(message)
     asked.push(name)
-    if (name.endsWith('silent.test')) return
+    if (name.endsWith('silent.test') || (name === 'ipv4.test' && type === AAAA)) return
     const found = type === A ? FOUND : FOUND_6
-    socket.send(responseTo(message, end, name === 'known.test' ? found : undefined), port, address)
+    socket.send(responseTo(message, end, ['known.test', 'ipv4.test'].includes(name) ? found : undefined), port, address)
   })
   await once(socket, 'listening')
   onTestFinished(() => void socket.close())
@@ -67,6 +70,28 @@ describe('the addresses of a name', () => {
     const resolve = createNameResolver({ servers, lookUp })
     expect(await resolve('known.test')).toEqual(['192.0.2.1', '2001:db8::1'])
     expect(asked).toEqual([])
+  })
+
+  it('are those of IPv4, without a second question, if the server drops questions about IPv6', async () => {
+    const { servers, asked } = await startNameServer()
+    expect(await createNameResolver({ servers })('ipv4.test')).toEqual(['192.0.2.1'])
+    expect(asked).toEqual(['ipv4.test', 'ipv4.test'])
+  })
+
+  it('that the system knows do not wait for names that it does not', async () => {
+    const { servers } = await startNameServer()
+    const system = givenSystem()
+    const resolve = createNameResolver({ servers, lookUp: system.lookUp })
+    const first = resolve('inner.test')
+    await expect.poll(() => system.asked).toEqual(['inner.test'])
+    system.answer('inner.test')
+    expect(await first).toEqual(['10.0.0.1'])
+    for (let nth = 0; nth < 3; nth += 1) void resolve(`${nth}.other.test`)
+    await expect.poll(() => system.asked.length).toBe(2)
+    const again = resolve('inner.test')
+    await expect.poll(() => system.asked.at(-1)).toBe('inner.test')
+    system.answer('inner.test')
+    expect(await again).toEqual(['10.0.0.1'])
   })
 
   it('come from the system, if no server of names knows it', async () => {

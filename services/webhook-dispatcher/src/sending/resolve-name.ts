@@ -1,14 +1,19 @@
 import dns from 'node:dns/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { boundLookUps } from '@nextvisit/service-kit'
 
 /** Of the first question to a server of names, ms. The second one waits twice as long. */
 const ASK_WITHIN_MS = 2_000
 const TRIES = 2
+/** Once the addresses of IPv4 are known, those of IPv6 have this long: some servers of names do not answer about them, ms. */
+const IPV6_GRACE_MS = 50
 /** A question to the system that fails later than this is slow, ms. */
 const SLOW_LOOKUP_MS = 1_000
 /** A name about which the system has failed slowly is not asked for again before, ms. */
 const LOOK_UP_AGAIN_AFTER_MS = 30_000
 const MAX_SLOW_NAMES = 1_000
+/** Names that the system has resolved last time, and that it is asked about before others. */
+const MAX_KNOWN_NAMES = 1_000
 
 /** Returns all addresses of a name. Rejects with a {@link NameUnresolvedError}, or with the error of the system. */
 export type ResolveName = (hostname: string) => Promise<readonly string[]>
@@ -34,15 +39,23 @@ interface ResolverParts {
 export function createNameResolver({ servers, lookUp = lookUpInSystem }: ResolverParts = {}): ResolveName {
   const resolver = new dns.Resolver({ timeout: ASK_WITHIN_MS, tries: TRIES })
   if (servers) resolver.setServers(servers)
-  // Each question to the system blocks one of the four threads of the process, and look-ups of services block two at most.
-  const lookUpInTurn = boundLookUps(notSlowAgain(lookUp), 1)
+  const lookUpInTurn = knownFirst(notSlowAgain(lookUp))
 
   return async (hostname) => {
     if (IS_THIS_MACHINE.test(hostname)) return lookUpInTurn(hostname)
-    const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
-    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+    const addresses = await askServers(resolver, hostname)
     return addresses.length > 0 ? addresses : lookUpInTurn(hostname)
   }
+}
+
+/** Returns no address if no server answers, or knows the name. */
+async function askServers(resolver: dns.Resolver, hostname: string): Promise<readonly string[]> {
+  const none = (): readonly string[] => []
+  const askingIPv6 = resolver.resolve6(hostname).catch(none)
+  const ofIPv4 = await resolver.resolve4(hostname).catch(none)
+  if (ofIPv4.length === 0) return askingIPv6
+  const ofIPv6 = await Promise.race([askingIPv6, sleep(IPV6_GRACE_MS, none(), { ref: false })])
+  return [...ofIPv4, ...ofIPv6]
 }
 
 /** Servers of names need not know it. */
@@ -50,6 +63,27 @@ const IS_THIS_MACHINE = /(^|\.)localhost\.?$/
 
 async function lookUpInSystem(hostname: string): Promise<readonly string[]> {
   return (await dns.lookup(hostname, { all: true })).map(({ address }) => address)
+}
+
+/**
+ * Asks about one name at a time that was resolved last time, and about one other: a name that the system knows does not wait for names that
+ * it does not. Each question blocks one of the four threads of the process, and look-ups of services block two at most.
+ */
+function knownFirst(ask: ResolveName): ResolveName {
+  const [askKnown, askOther] = [boundLookUps(ask, 1), boundLookUps(ask, 1)]
+  const known = new Set<string>()
+  return async (hostname) => {
+    try {
+      const addresses = await (known.has(hostname) ? askKnown : askOther)(hostname)
+      const [oldest] = known
+      if (oldest !== undefined && known.size >= MAX_KNOWN_NAMES) known.delete(oldest)
+      known.add(hostname)
+      return addresses
+    } catch (error) {
+      known.delete(hostname)
+      throw error
+    }
+  }
 }
 
 /** Rejects at once for some time after a slow failure. */

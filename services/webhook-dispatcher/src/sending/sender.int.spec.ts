@@ -282,6 +282,18 @@ describe('endpoints', { timeout: 60_000 }, () => {
     expect(healthy.received.at(-1)?.body).toContain(data.traits.notes)
   })
 
+  it('get small deliveries of a replay, although large live ones wait', async () => {
+    let open = 0
+    const { url } = await startReceiver({ answer: () => (open += 1) })
+    given.setWebhooks({ id: 'crm', url })
+    const data = { traits: { notes: 'x'.repeat(400_000) } }
+    await given.givenDeliveries(Array.from({ length: 60 }, () => ({ data })))
+    await given.startSender({ attemptWithinMs: 30_000 })
+    await expect.poll(() => open, PATIENT).toBe(10)
+    await given.givenDeliveries(Array.from({ length: 20 }, () => ({ replayId: randomUUID() })))
+    await expect.poll(() => open, PATIENT).toBe(26)
+  })
+
   it('share the requests in flight between processes, by their partitions', async () => {
     let open = 0
     const { url } = await startReceiver({ answer: () => (open += 1) })
@@ -520,6 +532,17 @@ describe('rows that change while a request is in flight', { timeout: 60_000 }, (
     await given.startSender()
     await becomeAll('delivered', 1)
     expect(await given.readAttempts()).toHaveLength(1)
+  })
+
+  it('do not delay the end of the process if Postgres does not answer', async () => {
+    const { url, received } = await startReceiver()
+    given.setWebhooks({ id: 'crm', url })
+    await given.givenDeliveries([{}])
+    const silent = { ...given.db(), executeAll: () => new Promise<never>(() => {}) }
+    const sender = await given.startSender({ db: silent })
+    await expect.poll(() => received.length, PATIENT).toBe(1)
+    await sender.stop()
+    expect(await given.readDeliveries()).toMatchObject([{ status: 'pending', attempts: 0 }])
   })
 
   it('count no attempt if the process stops before the response', async () => {

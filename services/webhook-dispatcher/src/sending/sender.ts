@@ -15,7 +15,7 @@ import {
   TEST_DUE_AT,
 } from './due-turns.ts'
 import type { Endpoints } from './endpoints.ts'
-import { type Claim, createLane, type Lane, largeBytesOf } from './lane.ts'
+import { type Claim, createLane, type Lane, largeBytesOf, shareOf } from './lane.ts'
 import { createResultWriter } from './result-writer.ts'
 import { CLAIM_MS, createPendingCheck } from './pending-check.ts'
 import type { TurnResult } from './save-results.ts'
@@ -34,6 +34,10 @@ const IDLE_MS = 200
 /** A turn whose body cannot be completed now is tried again after this. */
 const CAPTURE_AGAIN_AFTER_MS = 3_000
 const FAILED_AGAIN_AFTER_MS = 1_000
+/** A stop lasts for this time and the next one at most: with those of the other parts, it is within the ten seconds of a process. */
+const STOP_WITHIN_MS = 2_000
+/** For results of requests that ended with the stop. Postgres may not answer: then their requests are sent again. */
+const SAVE_WITHIN_MS = 1_000
 
 export interface SenderParts {
   readonly db: CommitDb
@@ -51,7 +55,7 @@ export interface SenderParts {
   readonly now: () => Date
   /** Default: that of an attempt. */
   readonly attemptWithinMs?: number
-  /** Time for requests in flight when it stops. Default: 3,000. */
+  /** Time for requests in flight when it stops. Default: {@link STOP_WITHIN_MS}. */
   readonly stopWithinMs?: number
 }
 
@@ -75,7 +79,7 @@ export function createSender(parts: SenderParts) {
     logger,
     now,
     attemptWithinMs,
-    stopWithinMs = 3_000,
+    stopWithinMs = STOP_WITHIN_MS,
   } = parts
   const lanes = new Map<string, Lane>()
   const inFlight = new Set<Promise<void>>()
@@ -131,7 +135,7 @@ export function createSender(parts: SenderParts) {
       if (readNumber >= lane.trustedFrom) lane.noteHealth(one.health, endpoint)
       const isFailing = lane.failingSince && now().getTime() - lane.failingSince.getTime() >= FEWER_AFTER_MS
       const most = isFailing ? MAX_IN_FLIGHT_FAILING : MAX_IN_FLIGHT
-      lane.allow(Math.max(1, Math.floor((most * owned.length) / total)))
+      lane.allow(shareOf(most, owned, total))
       // Turns of an endpoint that is unknown here wait: ticks delete them once it is removed.
       if (!endpoint) return []
       const until = lane.isDisabled ? TEST_DUE_AT : now()
@@ -252,6 +256,14 @@ export function createSender(parts: SenderParts) {
     wake()
   }
 
+  async function finish(): Promise<void> {
+    await running
+    await Promise.race([Promise.all(inFlight), sleep(stopWithinMs, undefined, { ref: false })])
+    ending.abort()
+    await Promise.all(inFlight)
+    await writer.finish()
+  }
+
   function later(ms: number): Date {
     return new Date(now().getTime() + ms)
   }
@@ -266,11 +278,8 @@ export function createSender(parts: SenderParts) {
     stop: async (): Promise<void> => {
       stopping.abort()
       wake()
-      await running
-      await Promise.race([Promise.all(inFlight), sleep(stopWithinMs, undefined, { ref: false })])
+      await Promise.race([finish(), sleep(stopWithinMs + SAVE_WITHIN_MS, undefined, { ref: false })])
       ending.abort()
-      await Promise.all(inFlight)
-      await writer.finish()
       endpoints.close()
     },
   }
