@@ -259,6 +259,7 @@ function askedOf(place: Place, userName: string, partition: number) {
 }
 
 const PARTITIONS = 12
+const partitionOf = (name: string) => partitionForKey(userIdFixture(name), PARTITIONS)
 const countKeyPartitions = () => Promise.resolve(PARTITIONS)
 
 function asksWith(barrier: Barrier) {
@@ -289,7 +290,6 @@ describe('the traits of users', () => {
   it('are read in order with one statement, behind the barriers of their partitions', async () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
-    const partitionOf = (name: string) => partitionForKey(userIdFixture(name), PARTITIONS)
     const lagging = partitionOf('late')
     const missing = ['eve', 'mallory', 'trent', 'victor'].find((name) => partitionOf(name) !== lagging) ?? ''
     const names = [missing, 'ada', 'late']

@@ -22,6 +22,7 @@ const PARTITIONS = 2
 const T0 = Date.parse('2026-11-02T10:00:00.000Z')
 const at = (seconds: number) => new Date(T0 + seconds * 1_000).toISOString()
 const now = new Date(T0 + 3_600_000)
+const daysAgo = (count: number) => new Date(now.getTime() - count * 86_400_000).toISOString()
 const uuid = (nth: number) => `00000000-0000-4000-8000-${String(nth).padStart(12, '0')}`
 const [ADA, BOB] = [uuid(1), uuid(2)]
 
@@ -315,6 +316,7 @@ describe('the counts of an answer', () => {
   })
 })
 
+const oldest = async () => (await read()).crm.oldestPendingAt
 const unhealthy = () => readUnhealthyEndpoints(db, { catalog, now })
 
 describe('the endpoints that need attention', () => {
@@ -340,7 +342,6 @@ describe('the endpoints that need attention', () => {
   it('do not lag since a delivery was created that is sent again by hand, but since then', async () => {
     await givenHealth({})
     const deliveryId = await givenDelivery(0, { status: 'failed' })
-    const oldest = async () => (await read()).crm.oldestPendingAt
     const retriedAt = new Date(now.getTime() - 1_000)
     await retryDelivery(db, { ...CRM, deliveryId }, retriedAt)
     expect([await unhealthy(), await oldest()]).toEqual([[], retriedAt.toISOString()])
@@ -419,19 +420,18 @@ describe('a replay', () => {
   })
 
   it('is refused if 100 others of the endpoint were asked for within 30 days', async () => {
-    const days = (count: number) => new Date(now.getTime() - count * 86_400_000).toISOString()
     const given = (requestedAt: string, count: number) =>
       db.$executeRaw(sql`
         INSERT INTO replays (replay_id, organization, project, endpoint_id, number, from_at, to_at, requested_at, unplaced)
         SELECT gen_random_uuid(), 'acme', 'shop', 'crm', (SELECT count(*) FROM replays) + nth, now(), now(),
           ${requestedAt}::timestamptz, 0
         FROM generate_series(1, ${count}::int) AS nth`)
-    await given(days(31), 50)
-    await given(days(29), 99)
+    await given(daysAgo(31), 50)
+    await given(daysAgo(29), 99)
     expect(await begin()).toHaveProperty('replayId')
     expect(await begin()).toBe('too many replays in 30 days')
     expect(await begin({ endpointId: 'off' })).toHaveProperty('replayId')
-    await db.$executeRaw(sql`UPDATE replays SET requested_at = ${days(31)}::timestamptz WHERE number = 60`)
+    await db.$executeRaw(sql`UPDATE replays SET requested_at = ${daysAgo(31)}::timestamptz WHERE number = 60`)
     expect(await begin()).toHaveProperty('replayId')
   })
 
@@ -492,7 +492,7 @@ describe('a replay', () => {
     expect((await find()).toSorted()).toEqual([0, 1])
     expect(await countRowsRead(db, tables, find)).toBeLessThan(20)
     expect(await countRowsRead(db, tables, () => readRows(db, 0))).toBeLessThan(20)
-    expect(await countRowsRead(db, tables, () => deleteOldReplays(db, keptSince(now)))).toBe(0)
+    expect(await countRowsRead(db, tables, () => deleteOldReplays(db, keptSince(now)))).toBeLessThan(10)
   })
 })
 

@@ -1,13 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import {
-  type KeyKind,
-  type LimitReason,
-  MAX_PENDING_TESTS,
-  MAX_REPLAYS_KEPT,
-  MAX_TESTS_A_DAY,
-  MAX_UNFINISHED_REPLAYS,
-  withSeparators,
-} from '@nextvisit/contracts'
+import { type KeyKind, type LimitReason, withSeparators } from '@nextvisit/contracts'
 import {
   ANSWER_RULES,
   BODY_RULES,
@@ -19,6 +11,7 @@ import {
 } from '@nextvisit/domain'
 import { PARAMETER_REFUSALS } from './parameter-refusals.ts'
 import type { ReadPart } from './read-part.ts'
+import { WEBHOOK_REFUSALS } from './webhook-refusals.ts'
 
 /** Maximum number of pieces of a body. Each costs some µs: 100 KB in chunks of one byte would cost 400 ms. */
 export const MAX_BODY_PIECES = 1_024
@@ -216,32 +209,7 @@ export const REFUSALS = nameRules({
     message: 'Delivery not found',
     when: 'A delivery that the endpoint does not have, or not any more',
   },
-  replays: {
-    status: 409,
-    message: `The endpoint has ${MAX_UNFINISHED_REPLAYS} replays that are not complete: wait until one is`,
-    when: 'Too many replays of the endpoint at once',
-  },
-  tests: {
-    status: 409,
-    message: `The endpoint has ${MAX_PENDING_TESTS} tests that are not attempted yet: wait until one is`,
-    when: 'Too many tests of the endpoint at once',
-  },
-  replaysKept: {
-    status: 409,
-    message: `The endpoint has had ${MAX_REPLAYS_KEPT} replays in 30 days: one replay can send a longer range`,
-    when: 'Too many replays of the endpoint in 30 days',
-  },
-  testsOfDay: {
-    status: 409,
-    message: `The endpoint has had ${MAX_TESTS_A_DAY} tests in 24 hours`,
-    when: 'Too many tests of the endpoint in a day',
-  },
-  testRetried: { status: 409, message: 'A test is sent once: send another one', when: 'A retry of a test' },
-  disabledInFile: {
-    status: 409,
-    message: 'The workspace file disables this endpoint: set enabled: true there, and apply it',
-    when: 'An endpoint with `enabled: false` in the workspace file',
-  },
+  ...WEBHOOK_REFUSALS,
   disabled: { status: 400, ...BODY_RULES.disabled },
   eventLimit: {
     status: 402,

@@ -10,7 +10,6 @@ import { retryDelivery } from '../retry-deliveries.ts'
 
 const given = givenSenders()
 const PATIENT = { timeout: 20_000 }
-const AT = '2026-11-02T10:00:00.000Z'
 
 type Answered<Answer> = () => Promise<CallOutcome<Answer>>
 

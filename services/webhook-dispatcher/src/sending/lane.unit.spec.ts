@@ -32,23 +32,23 @@ describe('the share of a process in the requests to an endpoint', () => {
   })
 })
 
-describe('the next claim of an endpoint', () => {
-  const claimOf = (replayId: string, bodyBytes: number): Claim => ({
-    turn: { ...CRM, replayId, userId: randomUUID(), partition: 0 },
-    delivery: {
-      deliveryId: randomUUID(),
-      webhookId: randomUUID(),
-      type: 'form.queued',
-      body: undefined,
-      bodyBytes,
-      capture: [],
-      round: 0,
-      createdAt: new Date(0),
-    },
-    claimedMs: 0,
-  })
-  const bytesOf = (claims: readonly (Claim | undefined)[]) => claims.map((claim) => claim?.delivery.bodyBytes)
+const claimOf = (replayId: string, bodyBytes: number): Claim => ({
+  turn: { ...CRM, replayId, userId: randomUUID(), partition: 0 },
+  delivery: {
+    deliveryId: randomUUID(),
+    webhookId: randomUUID(),
+    type: 'form.queued',
+    body: undefined,
+    bodyBytes,
+    capture: [],
+    round: 0,
+    createdAt: new Date(0),
+  },
+  claimedMs: 0,
+})
+const bytesOf = (claims: readonly (Claim | undefined)[]) => claims.map((claim) => claim?.delivery.bodyBytes)
 
+describe('the next claim of an endpoint', () => {
   it('is a small one of a replay if the live ones are too large for the room that is left', () => {
     const lane = createLane(CRM)
     lane.allow(32)

@@ -48,9 +48,10 @@ export function createNameResolver({ servers, lookUp = lookUpInSystem }: Resolve
   }
 }
 
+const none = (): readonly string[] => []
+
 /** Returns no address if no server answers, or knows the name. */
 async function askServers(resolver: dns.Resolver, hostname: string): Promise<readonly string[]> {
-  const none = (): readonly string[] => []
   const askingIPv6 = resolver.resolve6(hostname).catch(none)
   const ofIPv4 = await resolver.resolve4(hostname).catch(none)
   if (ofIPv4.length === 0) return askingIPv6
