@@ -158,6 +158,7 @@ function projectorWith(existence: (userId: string) => UserLookedUp['existence'])
       answers: questions.map(({ userId }) => ({ existence: existence(userId) })),
     }),
     readUser: unused,
+    readTraits: unused,
     readUserNames: unused,
     readUserKeys: unused,
     readSegments: unused,
