@@ -50,7 +50,7 @@ export const Replay = [
     toAt: 'timestamptz',
     events: 'jsonb?',
     requestedAt: 'timestamptz',
-    unplaced: 'int',
+    unplaced: 'bigint[]',
   } satisfies ColumnsOf<prisma.Replay>,
   ['replayId'],
 ] as const

@@ -156,7 +156,7 @@ describe('the webhook-id of a request', () => {
     expect(await find(webhookId.toUpperCase())).toEqual({ ...CRM, deliveryId: live })
     await given.db().$executeRaw(sql`
       INSERT INTO replays (replay_id, organization, project, endpoint_id, number, from_at, to_at, requested_at, unplaced)
-      VALUES (${replayId}::uuid, 'acme', 'shop', 'crm', 1, now(), now(), now(), 0)`)
+      VALUES (${replayId}::uuid, 'acme', 'shop', 'crm', 1, now(), now(), now(), '{}')`)
     const [replayed = ''] = await given.givenDeliveries([{ ...record, replayId }])
     await given
       .db()

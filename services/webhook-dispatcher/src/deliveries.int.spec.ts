@@ -521,7 +521,7 @@ async function beginReplay(
     INSERT INTO replays
       (replay_id, organization, project, endpoint_id, number, from_at, to_at, events, requested_at, unplaced)
     VALUES (${replayId}::uuid, ${organization}, 'shop', 'crm', ${(replays += 1)}, ${from}::timestamptz, ${to}::timestamptz,
-      ${events ? JSON.stringify(events) : null}::jsonb, now(), ${PARTITIONS})`)
+      ${events ? JSON.stringify(events) : null}::jsonb, now(), ${Array.from({ length: PARTITIONS }, (_, partition) => partition)}::bigint[])`)
   return replayId
 }
 

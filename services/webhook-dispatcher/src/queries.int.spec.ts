@@ -12,6 +12,7 @@ import { readDeliveries, readDelivery } from './read-deliveries.ts'
 import { retryDelivery } from './retry-deliveries.ts'
 import { beginReplay, keptSince } from './replays.ts'
 import { attempts, deliveries, endpoints, positions, turns } from './tables.ts'
+import { createPositions } from './ticks/new-positions.ts'
 import { findWork, readRows } from './ticks/read-rows.ts'
 import { deleteOldReplays } from './ticks/remove-rows.ts'
 
@@ -297,7 +298,7 @@ describe('the counts of an answer', () => {
   it('end the sooner, the more endpoints and replays there are', async () => {
     await db.$executeRaw(sql`
       INSERT INTO replays (replay_id, organization, project, endpoint_id, number, from_at, to_at, requested_at, unplaced)
-      SELECT lpad(nth::text, 32, '0')::uuid, 'acme', 'shop', 'crm-' || nth % 20, nth, now(), now(), now(), 0 FROM generate_series(1, 200) AS nth`)
+      SELECT lpad(nth::text, 32, '0')::uuid, 'acme', 'shop', 'crm-' || nth % 20, nth, now(), now(), now(), '{}' FROM generate_series(1, 200) AS nth`)
     await db.$executeRaw(sql`
       INSERT INTO deliveries (delivery_id, organization, project, endpoint_id, replay_id, partition, source_offset,
         user_id, webhook_id, type, at, body, capture, status, attempts, round, created_at, pending_since)
@@ -424,7 +425,7 @@ describe('a replay', () => {
       db.$executeRaw(sql`
         INSERT INTO replays (replay_id, organization, project, endpoint_id, number, from_at, to_at, requested_at, unplaced)
         SELECT gen_random_uuid(), 'acme', 'shop', 'crm', (SELECT count(*) FROM replays) + nth, now(), now(),
-          ${requestedAt}::timestamptz, 0
+          ${requestedAt}::timestamptz, '{}'
         FROM generate_series(1, ${count}::int) AS nth`)
     await given(daysAgo(31), 50)
     await given(daysAgo(29), 99)
@@ -452,7 +453,7 @@ describe('a replay', () => {
     expect(await kept()).toEqual(new Set([before, unplaced, unread, pending]))
     expect(await db.$queryRaw(sql`SELECT 1 FROM positions WHERE replay_id = ${complete}::uuid`)).toEqual([])
     await givenPosition(1, { replayId: unplaced, isLive: false, beginOffset: 0, nextOffset: 9, endOffset: 9 })
-    await db.$executeRaw(sql`UPDATE replays SET unplaced = 0`)
+    await db.$executeRaw(sql`UPDATE replays SET unplaced = '{}'`)
     await db.$executeRaw(sql`UPDATE positions SET next_offset = end_offset`)
     await db.$executeRaw(sql`UPDATE deliveries SET status = 'failed'`)
     await deleteOld()
@@ -463,16 +464,27 @@ describe('a replay', () => {
     const [known, unread] = [await begun(), await begun()]
     await givenRead(known)
     await givenPosition(0, {})
-    await givenPosition(0, { replayId: unread, isLive: false, beginOffset: 0, nextOffset: 8, endOffset: 9 })
+    await givenPlaces(unread, { nextOffset: 8 })
     const rows = await readRows(db, 0)
     expect(rows.replays.map(({ replayId }) => replayId)).toEqual([unread])
     expect(new Set(rows.positions.map(({ replayId }) => replayId))).toEqual(new Set([LIVE_STREAM, unread]))
   })
 
+  it('waits for each partition with users, although one without users has begun it', async () => {
+    await begun()
+    const [replay] = (await readRows(db, 0)).replays
+    const asked = replay ? [{ ...replay, addedAt: ADDED_AT }] : []
+    const place = { nextOffset: 9n, offsetAt: async () => 0n }
+    for (const partition of [7, 0])
+      await db.executeAll(await createPositions({ added: [], begun: asked }, { partition, ...place }))
+    expect((await readRows(db, 1)).replays).toMatchObject([{ unplaced: [1] }])
+    expect((await read()).crm.replays).toMatchObject([{ status: 'running' }])
+  })
+
   it('is looked for without a look at those that have begun, however many there are', async () => {
     await db.$executeRaw(sql`
       INSERT INTO replays (replay_id, organization, project, endpoint_id, number, from_at, to_at, requested_at, unplaced)
-      SELECT lpad(nth::text, 32, '0')::uuid, 'acme', 'shop', 'off', nth, now(), now(), ${now}::timestamptz, 0
+      SELECT lpad(nth::text, 32, '0')::uuid, 'acme', 'shop', 'off', nth, now(), now(), ${now}::timestamptz, '{}'
       FROM generate_series(1, 5000) AS nth`)
     await db.$executeRaw(sql`
       INSERT INTO positions (organization, project, endpoint_id, replay_id, partition, added_at, next_offset, begin_offset,
@@ -488,8 +500,9 @@ describe('a replay', () => {
     expect(await countRowsRead(db, tables, find)).toBeLessThan(10)
     const unplaced = await begun()
     expect(await find()).toEqual([0, 1])
-    await givenPosition(1, { replayId: unplaced, isLive: false, beginOffset: 0, nextOffset: 8, endOffset: 9 })
+    await givenPlaces(unplaced, { partitions: 1, nextOffset: 8 })
     expect((await find()).toSorted()).toEqual([0, 1])
+    expect((await readRows(db, 1)).replays).toHaveLength(1)
     expect(await countRowsRead(db, tables, find)).toBeLessThan(20)
     expect(await countRowsRead(db, tables, () => readRows(db, 0))).toBeLessThan(20)
     expect(await countRowsRead(db, tables, () => deleteOldReplays(db, keptSince(now)))).toBeLessThan(10)
@@ -513,7 +526,10 @@ interface GivenPlaces {
 async function givenPlaces(replayId: string, { partitions = 2, nextOffset = 9 }: GivenPlaces = {}): Promise<void> {
   for (let partition = 0; partition < partitions; partition += 1)
     await givenPosition(partition, { replayId, isLive: false, beginOffset: 0, nextOffset, endOffset: 9 })
-  await db.$executeRaw(sql`UPDATE replays SET unplaced = unplaced - ${partitions} WHERE replay_id = ${replayId}::uuid`)
+  const placed = Array.from({ length: partitions }, (_, partition) => partition)
+  await db.$executeRaw(sql`
+    UPDATE replays SET unplaced = ARRAY(SELECT unnest(unplaced) EXCEPT SELECT unnest(${placed}::bigint[]))
+    WHERE replay_id = ${replayId}::uuid`)
 }
 
 /** Lets a replay be complete. */

@@ -88,6 +88,7 @@ export async function beginReplay(
 ): Promise<WebhookReplayBegun | typeof TOO_MANY_REPLAYS | typeof TOO_MANY_REPLAYS_KEPT> {
   const replayId = randomUUID()
   const requestedAt = now.toISOString()
+  const unplaced = Array.from({ length: partitions }, (_, partition) => partition)
   const toAt = to !== undefined && Date.parse(to) < now.getTime() ? to : requestedAt
   const isOf = isOfEndpoint({ organization, project, endpointId })
   const unfinished = sql`(SELECT count(*)::int FROM replays WHERE ${isOf} AND NOT (${IS_COMPLETE}))`
@@ -98,7 +99,7 @@ export async function beginReplay(
         (replay_id, organization, project, endpoint_id, number, from_at, to_at, events, requested_at, unplaced)
       SELECT ${replayId}::uuid, ${organization}, ${project}, ${endpointId},
         coalesce((SELECT max(number) FROM replays WHERE ${isOf}), 0) + 1, ${from}::timestamptz, ${toAt}::timestamptz,
-        ${events ? JSON.stringify(events) : null}::jsonb, ${requestedAt}::timestamptz, ${partitions}::int
+        ${events ? JSON.stringify(events) : null}::jsonb, ${requestedAt}::timestamptz, ${unplaced}::bigint[]
       WHERE ${unfinished} < ${MAX_UNFINISHED_REPLAYS}::int AND ${kept} < ${MAX_REPLAYS_KEPT}::int
       ON CONFLICT (organization, project, endpoint_id, number) DO NOTHING`)
     if (begun > 0) return { replayId }
@@ -119,7 +120,7 @@ export function keptSince(instant: Date): string {
 
 /** The condition that a row of replays has read its part of the log, and has no pending delivery. */
 const IS_COMPLETE = sql`(
-    replays.unplaced = 0
+    replays.unplaced = '{}'
     AND NOT EXISTS (
       SELECT FROM positions AS own
       WHERE (own.organization, own.project, own.endpoint_id, own.replay_id)

@@ -38,19 +38,20 @@ export async function createPositions(
   return [
     ...createEndpoints(added.slice(0, MAX_NEW_A_TICK)),
     ...positions.insertMissing(rows),
-    ...countPlaced(begun.slice(0, MAX_NEW_A_TICK).map(({ replayId }) => replayId)),
+    ...noteBegun(begun.slice(0, MAX_NEW_A_TICK), partition),
   ]
 }
 
-/** Counts the partition as one that has begun these replays. Ticks of others count at the same time. */
-function countPlaced(replayIds: readonly string[]): Sql[] {
-  if (replayIds.length === 0) return []
+/** Notes that the partition has begun these replays. Ticks of others do so at the same time. */
+function noteBegun(begun: TickPlan['begun'], partition: number): Sql[] {
+  if (begun.length === 0) return []
+  const replayIds = begun.map(({ replayId }) => replayId)
   return [
     sql`
     WITH locked AS MATERIALIZED (
       SELECT replay_id FROM replays WHERE replay_id = ANY(${replayIds}::uuid[]) ORDER BY replay_id FOR UPDATE
     )
-    UPDATE replays SET unplaced = unplaced - 1 FROM locked WHERE replays.replay_id = locked.replay_id`,
+    UPDATE replays SET unplaced = array_remove(unplaced, ${partition}::bigint) FROM locked WHERE replays.replay_id = locked.replay_id`,
   ]
 }
 

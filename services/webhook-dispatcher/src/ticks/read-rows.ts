@@ -36,12 +36,8 @@ export async function readRows(db: Db, partition: number): Promise<Rows> {
     replays: await replays.select(
       db,
       sql`FROM replays WHERE replay_id IN (
-          SELECT replay_id FROM replays WHERE unplaced > 0 UNION ALL SELECT unnest(${unread}::uuid[])
-        ) AND NOT EXISTS (
-          SELECT FROM positions AS own
-          WHERE (own.organization, own.project, own.endpoint_id, own.replay_id, own.partition)
-              = (replays.organization, replays.project, replays.endpoint_id, replays.replay_id, ${partition}::int)
-            AND NOT ${IS_UNREAD})`,
+          SELECT replay_id FROM replays WHERE unplaced <> '{}' AND ${partition}::bigint = ANY(unplaced)
+          UNION ALL SELECT unnest(${unread}::uuid[]))`,
     ),
     failing: unhealthy.filter(({ failingSince }) => failingSince !== null),
     isDisabled: (endpoint, webhook) => {
@@ -84,10 +80,7 @@ export async function findWork(
     UNION ALL
     SELECT 'replay', owned.partition, organization, project, endpoint_id, NULL, NULL
     FROM replays AS asked, ${owned}
-    WHERE asked.unplaced > 0 AND NOT EXISTS (
-      SELECT FROM positions AS own
-      WHERE (own.organization, own.project, own.endpoint_id, own.replay_id, own.partition)
-          = (asked.organization, asked.project, asked.endpoint_id, asked.replay_id, owned.partition))
+    WHERE asked.unplaced <> '{}' AND owned.partition = ANY(asked.unplaced)
     UNION ALL
     SELECT 'old', owned.partition, '', '', '', NULL, NULL
     FROM ${owned}

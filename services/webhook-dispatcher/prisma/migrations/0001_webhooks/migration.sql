@@ -49,12 +49,12 @@ CREATE TABLE replays (
   -- Absent: the events of the endpoint.
   events       jsonb,
   requested_at timestamptz(3) NOT NULL,
-  -- Number of partitions without its position; 0: each partition has begun it.
-  unplaced     int NOT NULL
+  -- The partitions that have not begun it yet.
+  unplaced     bigint[] NOT NULL
 );
 CREATE UNIQUE INDEX replays_of_endpoint ON replays (organization, project, endpoint_id, number);
 -- Ticks look each second for replays that they must begin, and for old ones.
-CREATE INDEX replays_unplaced ON replays (replay_id) WHERE unplaced > 0;
+CREATE INDEX replays_unplaced ON replays (replay_id) WHERE unplaced <> '{}';
 CREATE INDEX replays_by_age ON replays (requested_at);
 
 -- Requests to be sent, and that were sent.
