@@ -43,6 +43,7 @@ const claimOf = (replayId: string, bodyBytes: number): Claim => ({
     capture: [],
     round: 0,
     createdAt: new Date(0),
+    traceparent: undefined,
   },
   claimedMs: 0,
 })
