@@ -25,7 +25,7 @@ const ATTEMPTED_WITHIN_MS = 20_000
 /** Sends a test to a webhook, and shows how the attempt ended. */
 export async function testWebhook(endpointId: string, { project, json }: TestFlags, topic: string): Promise<void> {
   const dispatcher = await connectDispatcher(project, topic)
-  const asked = await recordCommand(dispatcher, { kind: 'webhook.test', target: endpointId }, () =>
+  const asked = await recordCommand(dispatcher, { kind: 'webhook.test', target: endpointId, details: {} }, () =>
     dispatcher.any.testEndpoint({ ...dispatcher.place, endpointId }),
   )
   const begun = await answerAbout(dispatcher, endpointId, asked)
@@ -61,7 +61,7 @@ function report(endpointId: string, delivery: WebhookDeliveryDetail, json: true 
 /** Enables a webhook that the dispatcher has disabled. */
 export async function enableWebhook(endpointId: string, project: ProjectName, topic: string): Promise<void> {
   const dispatcher = await connectDispatcher(project, topic)
-  const asked = await recordCommand(dispatcher, { kind: 'webhook.enable', target: endpointId }, () =>
+  const asked = await recordCommand(dispatcher, { kind: 'webhook.enable', target: endpointId, details: {} }, () =>
     dispatcher.any.enableEndpoint({ ...dispatcher.place, endpointId }),
   )
   if ((await answerAbout(dispatcher, endpointId, asked)) === DISABLED_IN_FILE) {
