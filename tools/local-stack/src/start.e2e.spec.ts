@@ -37,8 +37,14 @@ afterEach(async () => {
 
 /** Runs `pnpm start` in this folder and on this port. */
 function start(environment: NodeJS.ProcessEnv = {}, args: readonly string[] = []): Run {
-  const { PATH, HOME } = inheritedEnvironment()
-  const settings = { PATH, HOME, NEXTVISIT_DATA: path.join(folder, 'data'), GATEWAY_PORT: String(port) }
+  const { PATH, HOME, NODE_COMPILE_CACHE } = inheritedEnvironment()
+  const settings = {
+    PATH,
+    HOME,
+    NODE_COMPILE_CACHE,
+    NEXTVISIT_DATA: path.join(folder, 'data'),
+    GATEWAY_PORT: String(port),
+  }
   const child = spawn(process.execPath, [path.join(import.meta.dirname, 'start.ts'), ...args], {
     env: { ...settings, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
