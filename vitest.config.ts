@@ -23,6 +23,12 @@ const workerPerCore = { maxWorkers: 2 } as const
 /** Uses more workers than cores, because int specs mostly wait for Kafka's groups and for timers. */
 const manyWorkers = { maxWorkers: 6 } as const
 
+/**
+ * Asks a third as often as vitest does by default, because many conditions cost a query or a read of a topic. Waits longer than
+ * its second, because a busy machine may need that for one query.
+ */
+const calmPolls = { expect: { poll: { interval: 150, timeout: 20_000 } } }
+
 const partsForAll = { globalSetup: ['tests/testing/src/global-setup.ts'] }
 const patientHooks = { hookTimeout: 120_000 }
 
@@ -38,6 +44,7 @@ export default defineConfig({
           ...manyWorkers,
           ...partsForAll,
           ...patientHooks,
+          ...calmPolls,
           testTimeout: 60_000,
           sequence: { groupOrder: 1 },
         },
@@ -49,6 +56,7 @@ export default defineConfig({
           ...specs('e2e'),
           ...sharedModules,
           ...patientHooks,
+          ...calmPolls,
           testTimeout: 180_000,
           maxWorkers: 3,
           sequence: { groupOrder: 2 },
