@@ -17,12 +17,17 @@ export interface HostileBatch {
   readonly value?: Buffer
 }
 
-/** Publishes one Zstandard batch of equal records, which may take hardly any bytes: our own publisher compresses nothing. */
+/**
+ * Publishes one Zstandard batch of equal records, which may take hardly any bytes: our own publisher compresses nothing.
+ * `times`: number of such batches. Compressing them costs much more than sending them, so they are compressed once.
+ */
 export async function publishCompressed(
   connection: LogConnection,
   { topic, partition }: { readonly topic: string; readonly partition: number },
   batch: HostileBatch,
+  times = 1,
 ): Promise<void> {
+  const message = produceMessage(topic, partition, encodedBatch(batch))
   const cluster = createCluster(connection, {
     connectTimeoutMs: PUBLISH_WITHIN_MS,
     requestTimeoutMs: PUBLISH_WITHIN_MS,
@@ -32,8 +37,10 @@ export async function publishCompressed(
   try {
     await cluster.connect([topic])
     const [[leader]] = [...cluster.byLeader([{ topic, partition }])] as [[number, unknown]]
-    const errorCode = await cluster.send(leader, produceMessage(topic, partition, encodedBatch(batch)))
-    if (errorCode !== 0) throw new Error(`The broker refused the batch: ${errorCode}`)
+    for (let sent = 0; sent < times; sent += 1) {
+      const errorCode = await cluster.send(leader, message)
+      if (errorCode !== 0) throw new Error(`The broker refused the batch: ${errorCode}`)
+    }
   } finally {
     cluster.close(new Error('published'))
   }

@@ -68,7 +68,7 @@ describe('a process with the memory limits of a service', { timeout: 180_000 }, 
   it('survives a dozen small batches with records of 60 MB, and folds the records after them once they are set aside', async () => {
     const { log, db, url, publish } = await given()
     await log.publish([ofAda('Fine'), ...ofOthers(30)])
-    for (let batch = 0; batch < 12; batch += 1) await publish({ records: 1, value: spaces(60 * MIB) })
+    await publish({ records: 1, value: spaces(60 * MIB) }, 12)
     await log.publish([ofAda('Later')])
     const folding = foldWithLimits(log, url)
     await expect.poll(() => countVisits(db), soon).toBe(31)
@@ -79,8 +79,8 @@ describe('a process with the memory limits of a service', { timeout: 180_000 }, 
 
   it('survives many batches of the largest size that is decoded', async () => {
     const { log, db, url, publish } = await given()
-    for (let batch = 0; batch < 12; batch += 1) await publish({ records: 1, value: spaces(15 * MIB) })
-    for (let batch = 0; batch < 2; batch += 1) await publish({ records: 15, value: spaces(MIB - 100) })
+    await publish({ records: 1, value: spaces(15 * MIB) }, 12)
+    await publish({ records: 15, value: spaces(MIB - 100) }, 2)
     await publish({ records: 10_000, value: spaces(1_500) })
     // Each takes twenty times as much memory once it is parsed.
     const arrays = Array.from({ length: 12 }, () => `[${'{},'.repeat(300_000)}{}]`)
