@@ -7,7 +7,7 @@ const PART = 'x'.repeat(10_000_000)
 const PARTS = 5
 
 it('leaves a streamed answer open whose reader has read every part in time, whatever the next part takes', async () => {
-  const unread = createUnreadAnswers({ maxBytes: 2 * PART.length, withinMs: 1_000 })
+  const unread = createUnreadAnswers({ maxBytes: 2 * PART.length, withinMs: 3_000 })
   const server = createServer((_request, response) => {
     unread.watch(response)
     let written = 0
@@ -17,7 +17,7 @@ it('leaves a streamed answer open whose reader has read every part in time, what
       reportUnread(response, PART.length)
       if (written < PARTS) return
       response.off('drain', writeOne)
-      setTimeout(() => response.end('the end'), 2_000)
+      setTimeout(() => response.end('the end'), 4_000)
     }
     // Writes within the event, before others learn of it.
     response.on('drain', writeOne)

@@ -5,7 +5,7 @@ import { givenRunner } from '../../test/given-runner.ts'
 import { givenVisitsDatabase } from '../../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../../test/visits-projection.ts'
 
-const soon = { timeout: 20_000 }
+const soon = { timeout: 50_000 }
 const ofAda = () => givenEvents(1, () => 'ada')
 
 async function given() {

@@ -87,7 +87,7 @@ describe('group readers of one group', () => {
     await until(() => valuesOf(batches, 0).length === 20)
     proxy.setLink('refuse')
     await givenRecords(topic, 0, numbers(20, 40))
-    await until(() => lines.includes(LOST), 15_000)
+    await until(() => lines.includes(LOST))
     proxy.setLink('open')
     await until(() => valuesOf(batches, 0).length === 40)
     expect(valuesOf(batches, 0)).toEqual(numbers(0, 40))
@@ -102,7 +102,7 @@ describe('group readers of one group', () => {
     const { batches, assigned, crashes } = await givenMember({ topic, connection, logger })
     await until(() => assigned.length > 0)
     proxy.onResponse(({ apiKey }) => (apiKey === heartbeatApiKey ? 'lose' : 'pass'))
-    await until(() => lines.includes(LOST), 15_000) // a session lasts 6 s
+    await until(() => lines.includes(LOST)) // a session lasts 6 s
     proxy.onResponse(() => 'pass')
     await until(() => lines.at(-1) === REJOINED)
     await givenRecords(topic, 0, ['new'])
@@ -122,7 +122,7 @@ describe('group readers of one group', () => {
       if (apiKey === heartbeatApiKey) heartbeats += 1
       return 'pass'
     })
-    await until(() => heartbeats > 5, 15_000)
+    await until(() => heartbeats > 5)
     await givenRecords(topic, 0, ['new'])
     await until(() => batches.length > 0)
     expect({ assigned, crashes }).toEqual({ assigned: [[0]], crashes: [] })
@@ -163,10 +163,11 @@ describe('group readers of one group', () => {
       // The coordinator waits for this member until its session ends.
       proxy.setLink('black-hole')
       const starting = joining.reader.start().catch(() => {})
-      await expect.poll(clientsIn, { timeout: 5_000 }).toContain('joining')
+      await expect.poll(clientsIn).toContain('joining')
       await sleep(1_000) // the other member rejoins after a heartbeat
       await Promise.all([joining, rejoining].map(({ reader }) => reader.stop()))
-      expect(await clientsIn()).toEqual(['hung'])
+      // The hung member itself stays until its session ends.
+      expect((await clientsIn()).filter((clientId) => clientId !== 'hung')).toEqual([])
       await starting
     })
   })

@@ -6,7 +6,6 @@ import type { CheckedRequest, Route } from '../route.ts'
 
 const OK = { outcome: 'answered', status: 200, body: {} } as const
 const PATIENT_BUDGET_MS = 60_000
-const PATIENT = { timeout: 20_000 }
 /** Size of a body that leaves no room for another one. */
 const HUGE = 400_000
 
@@ -41,13 +40,13 @@ async function givenWork({ workMs, requestBudgetMs = PATIENT_BUDGET_MS, keyKind 
 
 describe('large bodies of one key (decisions.md, Busy and broken)', () => {
   it.each([
-    ['192 KiB at once', 32_768, 12, 6, 'admin'],
-    ['192 KiB at once of a publishable key', 32_768, 12, 6, 'sdk'],
-    ['one at once if it is larger than that', HUGE, 3, 1, 'admin'],
+    ['192 KiB at once', 32_768, 60, 6, 'admin'],
+    ['192 KiB at once of a publishable key', 32_768, 60, 6, 'sdk'],
+    ['one at once if it is larger than that', HUGE, 12, 1, 'admin'],
   ] as const)(
     'are handled in turns, %s; those without a turn in time are refused',
     async (_what, bytes, count, few, keyKind) => {
-      // A turn ends after 250 ms; requests wait 150 ms for one.
+      // A turn ends after 250 ms; requests wait 150 ms for one. There are many, because a busy machine sends them over seconds.
       const { begun, sendMany } = await givenWork({ workMs: 1_000, requestBudgetMs: 400, keyKind })
       const statuses = await sendMany(count, bytes)
       expect(begun.length).toBeGreaterThanOrEqual(few)
@@ -69,29 +68,31 @@ describe('large bodies of one key (decisions.md, Busy and broken)', () => {
 
   it('have their time of arrival, and wait at the cost of their budget, but not of their time for admission', async () => {
     const { begun, sendMany } = await givenWork({})
-    // All arrive at once, and start one after the other.
-    void sendMany(5, HUGE).catch(() => undefined)
-    await expect.poll(() => begun.length, PATIENT).toBe(5)
-    const [first, , , , last] = begun
-    if (!first || !last) throw new Error('They have begun')
-    const halfOfWaitMs = (last.at - first.at) / 2
-    const { deadlineAt, admissionDeadlineAt, receivedMs } = last.request
-    expect(deadlineAt - first.at).toBeLessThan(PATIENT_BUDGET_MS + halfOfWaitMs)
-    expect(receivedMs - first.atWallMs).toBeLessThan(halfOfWaitMs)
-    expect(admissionDeadlineAt - first.at).toBeGreaterThan(admissionBudgetMs(PATIENT_BUDGET_MS) + halfOfWaitMs)
+    // They start one after the other. There are many, because a busy machine sends them over seconds.
+    void sendMany(12, HUGE).catch(() => undefined)
+    await expect.poll(() => begun.length).toBe(12)
+    const waited = begun.map(({ request, at, atWallMs }) => ({
+      waitedMs: PATIENT_BUDGET_MS - (request.deadlineAt - at),
+      receivedMsBefore: atWallMs - request.receivedMs,
+      admissionMs: request.admissionDeadlineAt - at,
+    }))
+    const longest = waited.reduce((one, other) => (one.waitedMs > other.waitedMs ? one : other))
+    expect(longest.waitedMs).toBeGreaterThan(250)
+    expect(longest.receivedMsBefore).toBeGreaterThan(longest.waitedMs / 2)
+    expect(longest.admissionMs).toBeGreaterThan(admissionBudgetMs(PATIENT_BUDGET_MS) - longest.waitedMs / 2)
   })
 
   it('are dropped if their caller has left meanwhile', async () => {
     const { begun, send, sendMany } = await givenWork({})
     const leaving = new AbortController()
     void sendMany(3, HUGE).catch(() => undefined)
-    await expect.poll(() => begun.length, PATIENT).toBe(1)
+    await expect.poll(() => begun.length).toBe(1)
     const left = send(HUGE - 1, leaving.signal).catch(() => 'left')
     await sleep(50)
     leaving.abort()
     expect(await left).toBe('left')
     void send(HUGE - 2).catch(() => undefined)
-    await expect.poll(() => begun.length, PATIENT).toBe(4)
+    await expect.poll(() => begun.length).toBe(4)
     const lengths = begun.map(({ request }) => JSON.stringify(request.body).length)
     expect(lengths).toEqual([HUGE, HUGE, HUGE, HUGE - 2])
   })
