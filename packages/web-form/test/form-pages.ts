@@ -143,9 +143,9 @@ export async function violationsOn(page: Page): Promise<readonly string[]> {
       ) => Promise<{ readonly violations: readonly { id: string; nodes: { html: string }[] }[] }>
     }
     const { axe } = globalThis as unknown as { readonly axe: Axe }
-    // WCAG 2.2 has a rule that is off by default.
-    const options = { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } }
-    const { violations } = await axe.run(options)
+    // WCAG 2.2 has a rule that is off by default. Only the rule for audio and video needs preloaded files.
+    const rules = { 'target-size': { enabled: true } }
+    const { violations } = await axe.run({ resultTypes: ['violations'], selectors: false, preload: false, rules })
     return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
   })
 }

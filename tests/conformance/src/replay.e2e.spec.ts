@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { Client } from 'pg'
 import { consumers } from '@nextvisit/services'
+import { compiledCode } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   callCarefully,
@@ -43,7 +44,7 @@ const { nextvisit, startNextvisit } = createStackCommands(() => stack)
 
 /** Starts a replay, and kills it while it folds. */
 async function killReplay(consumer: string): Promise<void> {
-  const env = { NEXTVISIT_DATA: stack.dataDirectory }
+  const env = { ...compiledCode(), NEXTVISIT_DATA: stack.dataDirectory }
   const child = spawn(process.execPath, [CLI, 'replay', consumer], { env, stdio: 'ignore' })
   const ended = once(child, 'exit')
   await eventually(foldedByReplay, (records) => records > 0, 60_000, 10)

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
+import { compiledCode } from '@nextvisit/testing'
 import { eventually, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { expect } from 'vitest'
 
@@ -75,7 +76,7 @@ export function createStackCommands(stackOf: () => ThrowAwayStack, variables: Re
 
   /** Runs a command in a process of its own, beside others. */
   async function startNextvisit(...args: readonly string[]): Promise<Ended> {
-    const child = spawn(process.execPath, [CLI, ...args], { env: environment() })
+    const child = spawn(process.execPath, [CLI, ...args], { env: { ...compiledCode(), ...environment() } })
     const [stdout, stderr, exitCode] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
