@@ -80,10 +80,14 @@ export async function openPage(address = '', token?: string): Promise<Page> {
   return page
 }
 
-/** Opens a page with its own session: the Overview, or the page at this address. */
-export async function signIn(token: string, address?: string): Promise<Page> {
+/** No screen is at this address. The page shows the navigation without reading figures, which costs less than the Overview. */
+const NO_SCREEN = 'no-screen'
+export const OVERVIEW = ''
+
+/** Opens a page with its own session: only the navigation, or the screen at this address. */
+export async function signIn(token: string, address = NO_SCREEN): Promise<Page> {
   const page = await openPage(address, token)
-  if (address === undefined) await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  if (address === NO_SCREEN) await page.getByText('Select a screen in the navigation').waitFor()
   return page
 }
 

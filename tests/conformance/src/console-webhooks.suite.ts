@@ -10,6 +10,7 @@ import {
   faultsOf,
   find,
   openPath,
+  OVERVIEW,
   OWN,
   send,
   signIn,
@@ -220,7 +221,7 @@ export function describeConsoleWebhooks(): void {
       theReceiver().answerWith('/mail', [410])
       await setPlan('hooked-1', 'pro')
       await setPlan('hooked-1', 'free')
-      const page = await signIn(theConsole().token)
+      const page = await signIn(theConsole().token, OVERVIEW)
       await page.getByText('The webhook endpoint mail of hooked/shop has been disabled').waitFor(SOON)
       await page.getByRole('link', { name: 'What to do: runbook webhooks' }).waitFor()
       expect(await faultsOf(page)).toEqual([])

@@ -20,6 +20,7 @@ import {
   find,
   openPage,
   openPath,
+  OVERVIEW,
   OWN,
   send,
   signIn,
@@ -124,7 +125,8 @@ describe('the console', { timeout: 120_000 }, () => {
   })
 
   it('reports that the console hangs, and why the session ended', async () => {
-    const page = await signIn(theConsole().token)
+    const page = await signIn(theConsole().token, OVERVIEW)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.getByRole('link', { name: 'Users', exact: true }).click()
     await page.route('**/api/overview', () => undefined)
     // The page gives up after a tenth of a second instead of eight.
@@ -345,7 +347,7 @@ describe('the console', { timeout: 120_000 }, () => {
   })
 
   it('names a stopped consumer, and the runbook', async () => {
-    const page = await signIn(theConsole().token)
+    const page = await signIn(theConsole().token, OVERVIEW)
     // From describeConsoleRegistry. Limits are read once a minute.
     await page.getByText('limited: events a month, 3 of 3').waitFor({ timeout: 90_000 })
     await page.getByRole('link', { name: 'Usage of limited/' }).waitFor()
