@@ -46,7 +46,7 @@ describe('a replay', () => {
     const load = (async () => {
       for (; !stop.signal.aborted; published += 50) {
         await log.publish(givenEvents(50))
-        await sleep(25)
+        await sleep(100)
       }
     })()
     const { outcome, comparisons } = await replay().finally(() => stop.abort())
