@@ -76,12 +76,12 @@ const recountAtRest = (ledger = client.calls()) =>
     () => recount(ledger),
     ({ findings }) => findings.every(({ kind }) => kind !== 'checkpoints: behind'),
     30_000,
-    500,
+    1_000,
   )
 const kindsOf = ({ findings }: AuditReport) => findings.map(({ kind }) => kind).toSorted()
 
 /** Audits until there is no finding. Lag is a finding, too. */
-const atRest = () => eventually(recount, ({ findings }) => findings.length === 0, 60_000, 500)
+const atRest = () => eventually(recount, ({ findings }) => findings.length === 0, 60_000, 1_000)
 
 const nextvisit = (...args: readonly string[]) => runNextvisit(args, { NEXTVISIT_DATA: stack.dataDirectory })
 

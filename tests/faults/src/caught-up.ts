@@ -2,7 +2,7 @@ import type { ConsumerName } from '@nextvisit/services'
 import { eventually } from '@nextvisit/testing/black-box'
 import type { CampaignStack } from './campaign-stack.ts'
 import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
-import { queryRows } from './query-rows.ts'
+import { queryAsAdmin } from './query-rows.ts'
 
 interface Checkpoint {
   readonly consumer: ConsumerName
@@ -40,12 +40,12 @@ function hasReached({ topic, partition, next }: Checkpoint, ends: ReadonlyMap<st
 }
 
 async function checkpointsOf(stack: CampaignStack): Promise<Checkpoint[]> {
-  const sql = 'SELECT topic, partition, next_offset AS next FROM checkpoints'
-  const found = [...stack.schemas.keys()].map(async (consumer) => {
-    const rows = await queryRows<Omit<Checkpoint, 'consumer'>>(stack, consumer, sql)
-    return rows.map((row) => ({ consumer, ...row }))
-  })
-  return (await Promise.all(found)).flat()
+  const selects = Array.from(
+    stack.schemas,
+    ([consumer, { schema }]) =>
+      `SELECT '${consumer}' AS consumer, topic, partition, next_offset AS next FROM ${schema}.checkpoints`,
+  )
+  return queryAsAdmin(stack, selects.join(' UNION ALL '))
 }
 
 async function endsOf(stack: CampaignStack, topics: readonly string[]): Promise<ReadonlyMap<string, bigint>> {

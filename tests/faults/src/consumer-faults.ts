@@ -7,6 +7,8 @@ import type { Fault } from './fault.ts'
 import { type GroupMember, membersOf } from './group-members.ts'
 
 const BACK_WITHIN_MS = 60_000
+/** Each question opens a connection, for each of six consumers at once. More would take the CPU from the consumers. */
+const ASK_EVERY_MS = 500
 /** Postgres may still finish a commit that the owner sent before the signal. */
 const COMMIT_IN_FLIGHT_MS = 500
 
@@ -30,6 +32,7 @@ async function loseOneOfTwo(
       () => membersOf(stack, consumer),
       ({ length }) => length === members,
       BACK_WITHIN_MS,
+      ASK_EVERY_MS,
     )
   const [alone] = await until(1)
   const { name: replica } = await stack.startReplica(consumer)
@@ -43,6 +46,7 @@ async function loseOneOfTwo(
     async () => movedSince(before, await commitsOf(stack, consumer), partitions),
     (count) => count === partitions.length,
     BACK_WITHIN_MS,
+    ASK_EVERY_MS,
   )
   const takenOver = moved > 0 && moved === partitions.length ? moved : undefined
   return { consumer, replica, takenOver, failoverMs: performance.now() - lostAt }

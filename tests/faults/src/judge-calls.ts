@@ -9,7 +9,7 @@ export interface Recovery {
 }
 
 /** Time without failed requests after which the calls count as calm. */
-const CALM_MS = 3_000
+export const CALM_MS = 3_000
 const ROUTES = 5
 
 /** Returns true if no call sent after `since` has failed recently, and calls on every route were acknowledged. */

@@ -7,11 +7,17 @@ import { isCaughtUp } from './caught-up.ts'
 import type { RecordedCall } from './recording-client.ts'
 import type { Fault, Injected, Span, FaultContext } from './fault.ts'
 import type { FaultResult } from './fault-result.ts'
-import { isAcknowledged, isCalm, isRefused, judgeCalls, type Recovery } from './judge-calls.ts'
+import { CALM_MS, isAcknowledged, isCalm, isRefused, judgeCalls, type Recovery } from './judge-calls.ts'
 import { createRandom } from './seeded-random.ts'
 import { createTraffic } from './traffic.ts'
 
-const REQUESTS_PER_SECOND = 40
+/** Load of a fault. `calmMs`: time without failed requests after which it may end. */
+export interface Load {
+  readonly perSecond: number
+  readonly calmMs: number
+}
+
+const FULL_LOAD: Load = { perSecond: 40, calmMs: CALM_MS }
 /** Acknowledged requests before the fault. By then all processes work; killing an idle process would prove nothing. */
 const ACKNOWLEDGED_BEFORE = 30
 const AT_WORK_WITHIN_MS = 15_000
@@ -20,8 +26,10 @@ const CALM_WITHIN_MS = 90_000
 const READY_WITHIN_MS = 60_000
 const AT_REST_WITHIN_MS = 120_000
 const MOMENT_MS = 30_000
-/** An audit reads the whole log, so it takes CPU time from the consumers that it waits for. */
-const AUDIT_EVERY_MS = 500
+/** A question opens a connection per consumer, so it takes CPU time from the consumers that it waits for. */
+const ASK_EVERY_MS = 500
+/** An audit reads the whole log. */
+const AUDIT_EVERY_MS = 1_500
 
 interface Struck extends Recovery {
   readonly injected: Injected
@@ -29,20 +37,17 @@ interface Struck extends Recovery {
   readonly healedAt: number
 }
 
-/**
- * Injects a fault under load, heals it, waits until consumers have caught up, and audits the stack. `calmMs`: time without
- * failed requests after which the load may end.
- */
+/** Injects a fault under load, heals it, waits until consumers have caught up, and audits the stack. */
 export async function runFault(
   fault: Fault,
   seed: number,
   context: Omit<FaultContext, 'random'>,
-  calmMs?: number,
+  { perSecond, calmMs }: Load = FULL_LOAD,
 ): Promise<FaultResult> {
   const { stack, client } = context
   const startedAt = performance.now()
   const random = createRandom(seed, `traffic of ${fault.name}`)
-  const traffic = createTraffic({ client, projects: stack.projects, random, perSecond: REQUESTS_PER_SECOND })
+  const traffic = createTraffic({ client, projects: stack.projects, random, perSecond })
   const callsBefore = client.calls().length
   let struck: Struck
   traffic.start()
@@ -85,7 +90,7 @@ function answeredAfterMs(call: RecordedCall, { from, to }: Span): number {
 }
 
 /** Strikes under load, heals, and waits until the gateway is ready and the calls are calm, within a time limit. */
-async function strike(fault: Fault, context: FaultContext, calmMs: number | undefined): Promise<Struck> {
+async function strike(fault: Fault, context: FaultContext, calmMs: number): Promise<Struck> {
   const acknowledgedSince = (instant: number) => async () =>
     context.client.calls().filter((call) => call.sentAt >= instant && isAcknowledged(call)).length
   await eventually(acknowledgedSince(performance.now()), (count) => count >= ACKNOWLEDGED_BEFORE, AT_WORK_WITHIN_MS, 20)
@@ -107,7 +112,7 @@ async function strike(fault: Fault, context: FaultContext, calmMs: number | unde
 /** Audits after everything is folded. Repeats for a while, because some pending changes are not in the log yet. */
 async function differencesAtRest(context: Omit<FaultContext, 'random'>): Promise<readonly FindingsOfKind[]> {
   const until = performance.now() + AT_REST_WITHIN_MS
-  await eventually(() => isCaughtUp(context.stack), Boolean, AT_REST_WITHIN_MS)
+  await eventually(() => isCaughtUp(context.stack), Boolean, AT_REST_WITHIN_MS, ASK_EVERY_MS)
   return eventually(
     () => differencesOf(context),
     ({ length }) => length === 0,

@@ -2,7 +2,7 @@ import { createRecordingClient } from './recording-client.ts'
 import { startCampaignStack } from './campaign-stack.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import type { FaultResult } from './fault-result.ts'
-import { runFault } from './run-fault.ts'
+import { type Load, runFault } from './run-fault.ts'
 import { createRandom } from './seeded-random.ts'
 import { createTraffic } from './traffic.ts'
 
@@ -15,12 +15,12 @@ interface SeedOptions {
   readonly onResult?: (result: FaultResult) => void | Promise<void>
   /** A running campaign, which its owner removes. Default: a new campaign. */
   readonly campaign?: CampaignContext
-  /** Time without failed requests after which the load of a fault may end. Default: 3 s. */
-  readonly calmMs?: number
+  /** Load of each fault. Default: that of the full campaign. */
+  readonly load?: Load
 }
 
 /** Runs faults one after the other against one stack. The order depends on the seed; a subset of faults keeps it. */
-export async function runSeed({ seed, faults, onResult, campaign, calmMs }: SeedOptions): Promise<FaultResult[]> {
+export async function runSeed({ seed, faults, onResult, campaign, load }: SeedOptions): Promise<FaultResult[]> {
   const order = faults
     .map((fault) => ({ fault, place: createRandom(seed, `place of ${fault.name}`).next() }))
     .toSorted((one, other) => one.place - other.place)
@@ -33,9 +33,7 @@ export async function runSeed({ seed, faults, onResult, campaign, calmMs }: Seed
   try {
     for (const { fault } of order) {
       context ??= await startCampaign(seed)
-      const result = await runFault(fault, seed, context, calmMs).catch((error: unknown) =>
-        brokenRun(fault, seed, error),
-      )
+      const result = await runFault(fault, seed, context, load).catch((error: unknown) => brokenRun(fault, seed, error))
       results.push(result)
       await onResult?.(result)
       if (result.differences.length === 0) continue
@@ -48,15 +46,15 @@ export async function runSeed({ seed, faults, onResult, campaign, calmMs }: Seed
   return results
 }
 
-/** Time without failed requests after which the load of a fault of the short form may end. */
-const SHORT_CALM_MS = 500
+/** The short form checks only correctness, so it need not watch the recovered stack for long, nor under much load. */
+const SHORT_LOAD: Load = { perSecond: 20, calmMs: 500 }
 
-/** Runs faults as `pnpm test` does: it need not watch the recovered stack for long, because it checks only correctness. */
-export async function runShort(options: Omit<SeedOptions, 'calmMs'>): Promise<FaultResult[]> {
+/** Runs faults as `pnpm test` does. */
+export async function runShort(options: Omit<SeedOptions, 'load'>): Promise<FaultResult[]> {
   const { seed } = options
   const campaign = options.campaign ?? (await startCampaign(seed, { inMemory: true }))
   try {
-    return await runSeed({ ...options, campaign, calmMs: SHORT_CALM_MS })
+    return await runSeed({ ...options, campaign, load: SHORT_LOAD })
   } finally {
     if (campaign !== options.campaign) await campaign.stack.remove()
   }
