@@ -72,7 +72,7 @@ export function describeConsoleCatalog(): void {
     await page.getByLabel('By').fill(userInfo().username.toUpperCase())
     await page.getByRole('button', { name: 'Find' }).click()
     await row.waitFor()
-    await page.getByLabel('Change', { exact: true }).selectOption('History imported')
+    await page.getByRole('combobox', { name: 'Change' }).selectOption('History imported')
     await page.getByText('There is no such change.').waitFor()
     expect(page.url()).toContain('kind=history.import')
     await page.reload()
