@@ -5,6 +5,8 @@ import { type IHeaders, Kafka, logLevel } from 'kafkajs'
 export interface TopicMessage {
   readonly partition: number
   readonly offset: string
+  /** Kafka's time of the record, ms since the epoch. */
+  readonly timestamp: string
   readonly key: Buffer | null
   readonly headers: IHeaders
   readonly value: Buffer | null
@@ -48,6 +50,7 @@ export async function readMessages(brokers: readonly string[], topic: string): P
           records.push({
             partition: batch.partition,
             offset: message.offset,
+            timestamp: message.timestamp,
             key: message.key,
             headers: message.headers ?? {},
             value: message.value,

@@ -14,7 +14,9 @@ interface ThrowAwayOptions
   extends Pick<StackOptions, 'kafkaPorts' | 'consolePort' | 'serviceEnvironment' | 'workspaceFile'> {
   /** Content of the workspace file. */
   readonly workspace?: string
-  /** Keeps the data in memory if there is room, which costs less CPU time. Not for measurements of a disk. */
+  /** Folder of a stack to continue. Default: a new one. */
+  readonly dataDirectory?: string
+  /** Keeps new data in memory if there is room, which costs less CPU time. Not for measurements of a disk. */
   readonly inMemory?: boolean
 }
 
@@ -22,9 +24,11 @@ interface ThrowAwayOptions
 export async function startThrowAwayStack({
   workspace,
   inMemory = false,
+  dataDirectory: continued,
   ...options
 }: ThrowAwayOptions = {}): Promise<ThrowAwayStack> {
-  const dataDirectory = await (inMemory ? throwAwayFolder() : mkdtemp(path.join(tmpdir(), 'nextvisit-test-')))
+  const created = () => (inMemory ? throwAwayFolder() : mkdtemp(path.join(tmpdir(), 'nextvisit-test-')))
+  const dataDirectory = continued ?? (await created())
   let { workspaceFile } = options
   if (workspace !== undefined) {
     workspaceFile = path.join(dataDirectory, 'workspace.yaml')

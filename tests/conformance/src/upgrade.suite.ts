@@ -1,0 +1,109 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { consumers } from '@nextvisit/services'
+import { eventually, keyNamed, readTopic, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { HOOK_SECRET, releasedStory, type ReleasedStory } from './released-data.ts'
+import { createStackCaller, createStackCommands } from './stack-commands.ts'
+import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
+
+const WORKSPACE = path.resolve(import.meta.dirname, '../released-workspace.yaml')
+const WITHIN_MS = 60_000
+
+/**
+ * Tests a stack that continues the data of a released version. That data grows older, so no part of it may expire. Replays and
+ * the audit of the same stack follow.
+ */
+export function describeUpgrade(stackOf: () => ThrowAwayStack, version: string): void {
+  const variables = new Map([
+    ['ACME_ADMIN_P', keyNamed('ACME_ADMIN_P')],
+    ['ACME_SDK_P', keyNamed('ACME_SDK_P')],
+    ['ACME_HOOK', HOOK_SECRET],
+  ])
+  const { nextvisit, settle } = createStackCommands(stackOf, variables)
+  const { get, post } = createStackCaller(stackOf, () => stackOf().keys.admin)
+  const profileOf = (userName: string) => get(`/v2/admin/users/${encodeURIComponent(userName)}`)
+  let story: ReleasedStory
+  let receiver: WebhookReceiver
+
+  beforeAll(async () => {
+    story = await releasedStory(version)
+    receiver = await startWebhookReceiver(HOOK_SECRET)
+  })
+  afterAll(() => receiver?.stop())
+
+  describe(`a stack with the data of ${version}`, () => {
+    it('continues each consumer where that version stopped', async () => {
+      await settle()
+      const { stdout } = await nextvisit('status', '--json')
+      const status = JSON.parse(stdout) as {
+        readonly consumers: readonly { readonly service: string; readonly alarms: readonly unknown[] }[]
+      }
+      expect(status.consumers.map(({ service, alarms }) => ({ service, alarms }))).toEqual(
+        consumers.map(({ name }) => ({ service: name, alarms: [] })),
+      )
+    })
+
+    it('knows its users, and gives them the same ids', async () => {
+      const { userName, userId, traits } = story.known
+      expect(await profileOf(userName)).toMatchObject({ status: 200, body: { userId, traits } })
+      const plan = { userAttributes: { $set: { plan: 'upgraded' } } }
+      expect(await post('/v2/admin/identify-user', { userName, ...plan })).toMatchObject({
+        status: 200,
+        body: { userId },
+      })
+      const upgraded = await eventually(
+        () => profileOf(userName),
+        ({ body }) => (body['traits'] as typeof traits)['plan'] === 'upgraded',
+        WITHIN_MS,
+      )
+      expect(upgraded.body['traits']).toEqual({ ...traits, plan: 'upgraded' })
+    })
+
+    it('shows a form that was queued before at the next visit', async () => {
+      const { userName, formId } = story.waiting
+      const visit = await post('/v2/sdk/identify-user', { userName }, { key: keyNamed('ACME_SDK_P') })
+      expect(visit).toMatchObject({ status: 200, body: { nextFeedbackId: formId } })
+    })
+
+    it('counts the answers from before', async () => {
+      const { formId, finished } = story.answered
+      const results = await get(`/v2/admin/forms/${formId}/results`)
+      expect(results).toMatchObject({ status: 200, body: { funnel: { finished } } })
+    })
+
+    it('keeps an erased user erased, and continues the erasure', async () => {
+      const { erasureId, userName } = story.erasure
+      expect((await profileOf(userName)).status).toBe(404)
+      const erasure = await get(`/v2/admin/erasures/${erasureId}`)
+      expect(erasure).toMatchObject({ status: 200, body: { erasureId, users: 1 } })
+    })
+
+    it('still has the dead letters', async () => {
+      const { exitCode, stdout } = await nextvisit('dead-letters', 'list')
+      expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('metering') as string })
+    })
+
+    it('sends what a disabled endpoint has missed, in order and with the ids of the records', async () => {
+      const records = await readTopic(stackOf().brokers, 'form-events')
+      const missed = records.filter(({ value }) => value['organization'] === 'acme')
+      const idsByUser = Map.groupBy(missed, ({ value }) => value['userId'])
+      expect(idsByUser.size).toBe(2)
+
+      const file = path.join(stackOf().dataDirectory, 'acme.yaml')
+      const workspace = await readFile(WORKSPACE, 'utf8')
+      await writeFile(file, workspace.replace(/http:[^"]*/, receiver.url))
+      expect(await nextvisit('apply', file)).toMatchObject({ exitCode: 0 })
+      for (const [userId, of] of idsByUser) {
+        const ids = of.map(({ value }) => value['id'])
+        const accepted = await eventually(
+          () => Promise.resolve(receiver.accepted(userId)),
+          (got) => got.length >= ids.length,
+          WITHIN_MS,
+        )
+        expect(accepted).toEqual(ids)
+      }
+      expect(receiver.unverified()).toEqual([])
+    })
+  })
+}

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+
+const ROOT = path.resolve(import.meta.dirname, '../../..')
+const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8')
+const versionIn = (file: string) => (parse(read(file)) as { readonly version: string }).version
+const VERSION = versionIn('package.json')
+const PACKAGES = globSync('{examples,packages,services,tests,tools}/{package.json,*/package.json}', { cwd: ROOT })
+const RELEASED = globSync('tests/conformance/released/*/migrations.json', { cwd: ROOT })
+
+describe('the version', () => {
+  it('is the same in every package, and in the chart', () => {
+    const { version, appVersion } = parse(read('infra/helm/nextvisit/Chart.yaml')) as Record<string, string>
+    expect({ version, appVersion }).toEqual({ version: VERSION, appVersion: VERSION })
+    expect(PACKAGES.filter((file) => versionIn(file) !== VERSION)).toEqual([])
+  })
+
+  it('has a section in the changelog', () => {
+    expect(read('CHANGELOG.md')).toContain(`## [${VERSION}]`)
+  })
+})
+
+describe('the migrations of a released version', () => {
+  it.each(RELEASED)('never change, because databases refuse an edited one: %s', (file) => {
+    const released = JSON.parse(read(file)) as Readonly<Record<string, string>>
+    expect(Object.keys(released).length).toBeGreaterThan(0)
+    // As in the table of applied migrations.
+    const checksumOf = (folder: string) =>
+      createHash('sha256')
+        .update(read(`${folder}/migration.sql`))
+        .digest('hex')
+    const now = Object.keys(released).map((folder) => [folder, checksumOf(folder)])
+    expect(Object.fromEntries(now)).toEqual(released)
+  })
+})
