@@ -20,7 +20,6 @@ const EXPORT_WITHIN_MS = 5_000
 const STOP_WITHIN_MS = 2_000
 /** The wall clock may be set. Smaller differences stay: a child must not begin before its parent. */
 const MAX_CLOCK_ERROR_MS = 20
-const EXPORTED = 0
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER } as const
 
@@ -47,7 +46,7 @@ export function createOtlpTracing(config: TracingConfig, { service, logger, metr
     export: (spans, onResult) =>
       exporter.export(spans, (result) => {
         queue.length -= spans.length
-        const isExported = Number(result.code) === EXPORTED
+        const isExported = result.error === undefined
         counted.inc({ outcome: isExported ? 'exported' : 'failed' }, spans.length)
         if (isExported) outage.end()
         else outage.begin({ err: result.error })

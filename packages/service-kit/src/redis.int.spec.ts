@@ -160,7 +160,7 @@ describe('a Redis connection', () => {
 
 it('a password of Redis can be replaced while processes connect again and again (rotate-secrets.md)', async () => {
   const admin = new Redis(inject('redisUrl'))
-  onTestFinished(() => void admin.disconnect())
+  onTestFinished(() => admin.disconnect())
   const user = `spec-${randomUUID()}`
   const connects = async (password: string) => {
     const url = Object.assign(new URL(inject('redisUrl')), { username: user, password }).href
