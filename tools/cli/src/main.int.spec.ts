@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Ended, runNextvisit } from '../test/run-nextvisit.ts'
 import { parseWorkspaceFile } from './workspace/parse-workspace-file.ts'
+import cli from '../package.json' with { type: 'json' }
 import { hashApiKey, parseApiKey } from '@nextvisit/domain'
 import { consumers } from '@nextvisit/services'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -86,7 +87,7 @@ describe('nextvisit', () => {
 
   it('shows its version', async () => {
     const { exitCode, stdout } = await nextvisit(['--version'])
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '0.1.0\n' })
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${cli.version}\n` })
   })
 
   it('shows all commands on one screen, one per line, frequent ones first', async () => {

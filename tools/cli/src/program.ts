@@ -44,8 +44,8 @@ export async function runProgram(argv: readonly string[], catalogTopic?: string)
     .helpCommand('help [command]', 'Show help for a command.')
     .version(cli.version, '--version', 'show the version')
     .option('--verbose', 'show the stack trace of an error')
-    // The command `help` is listed, too. The list must fit on a screen.
-    .configureHelp({ visibleOptions: ({ options }) => [...options] })
+    // The list must fit on a screen, so the command `help` is not in it.
+    .configureHelp({ visibleOptions: ({ options }) => [...options], visibleCommands: ({ commands }) => [...commands] })
     .addHelpText(
       'after',
       '\nCommands act on a local stack, or the system in the environment (…_URLS: http://host:port, or dns+http://name:port). Exit: 0 done, 1 failed, 2 invalid input.\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
