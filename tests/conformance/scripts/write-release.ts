@@ -137,7 +137,8 @@ async function nextvisit(...args: readonly string[]): Promise<string> {
   const keys = { ACME_ADMIN_P: keyNamed('ACME_ADMIN_P'), ACME_SDK_P: keyNamed('ACME_SDK_P') }
   const env = { NEXTVISIT_DATA: stack.dataDirectory, ACME_HOOK: HOOK_SECRET, ...keys }
   const child = spawn(process.execPath, [CLI, ...args], { env })
-  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)])
-  if (errors !== '' && output === '') throw new Error(errors)
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const [output, errors, exitCode] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  if (exitCode !== 0) throw new Error(`nextvisit ${args.join(' ')} ended with ${exitCode}: ${errors}`)
   return output
 }

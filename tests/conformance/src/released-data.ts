@@ -59,6 +59,35 @@ export async function releasedStory(version: string): Promise<ReleasedStory> {
   return JSON.parse(await read(version, 'story')) as ReleasedStory
 }
 
+/** Returns the version of each checkpoint of a released version, by consumer, topic and partition. */
+export async function releasedCheckpoints(version: string): Promise<ReadonlyMap<string, number>> {
+  const lines = linesOf(await read(version, 'rows')).filter((line) => /^\w+\.checkpoints\t/.test(line))
+  const rows = lines.map((line) => JSON.parse(line.slice(line.indexOf('\t'))) as Checkpoint)
+  return new Map(rows.map((row) => [keyOf(row), row.version]))
+}
+
+/** Returns the version of each checkpoint in a database, likewise. */
+export function readCheckpoints(url: string): Promise<ReadonlyMap<string, number>> {
+  return withClient(url, async (client) => {
+    const all = consumers.map(
+      ({ schema }) => `SELECT projection, topic, partition, version::int FROM ${schema}.checkpoints`,
+    )
+    const { rows } = await client.query<Checkpoint>(all.join(' UNION ALL '))
+    return new Map(rows.map((row) => [keyOf(row), row.version]))
+  })
+}
+
+interface Checkpoint {
+  readonly projection: string
+  readonly topic: string
+  readonly partition: number
+  readonly version: number
+}
+
+function keyOf({ projection, topic, partition }: Checkpoint): string {
+  return `${projection} ${topic}/${partition}`
+}
+
 /** Creates the folder of a local stack as the released version left it: its secrets, its log and its rows. */
 export async function restoreRelease(version: string): Promise<string> {
   const folder = await throwAwayFolder()
@@ -94,7 +123,9 @@ export async function writeRelease(
 ): Promise<void> {
   const folder = path.join(RELEASED, version)
   await mkdir(folder, { recursive: true })
-  const write = (file: keyof typeof FILES, text: string) => writeFile(path.join(folder, FILES[file]), text)
+  // What a release has left never changes.
+  const write = (file: keyof typeof FILES, text: string) =>
+    writeFile(path.join(folder, FILES[file]), text, { flag: 'wx' })
   await write('log', await readLoggedLines(stack.brokers))
   const database = new URL(stack.adminDatabaseUrl)
   await withClient(database.href, async (client) => {

@@ -38,7 +38,10 @@ let stack: ThrowAwayStack
 
 beforeAll(async () => {
   vi.stubEnv('LOG_LEVEL', 'debug')
-  stack = await startThrowAwayStack({ dataDirectory: await restoreRelease(RELEASED) })
+  stack = await startThrowAwayStack({
+    dataDirectory: await restoreRelease(RELEASED),
+    serviceEnvironment: { ERASURE_KEY_RETENTION: '10s' },
+  })
 }, 180_000)
 afterAll(async () => {
   vi.unstubAllEnvs()

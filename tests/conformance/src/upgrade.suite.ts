@@ -3,7 +3,13 @@ import path from 'node:path'
 import { consumers } from '@nextvisit/services'
 import { eventually, keyNamed, readTopic, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { HOOK_SECRET, releasedStory, type ReleasedStory } from './released-data.ts'
+import {
+  HOOK_SECRET,
+  readCheckpoints,
+  releasedCheckpoints,
+  releasedStory,
+  type ReleasedStory,
+} from './released-data.ts'
 import { createStackCaller, createStackCommands } from './stack-commands.ts'
 import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
 
@@ -11,8 +17,8 @@ const WORKSPACE = path.resolve(import.meta.dirname, '../released-workspace.yaml'
 const WITHIN_MS = 60_000
 
 /**
- * Tests a stack that continues the data of a released version. That data grows older, so no part of it may expire. Replays and
- * the audit of the same stack follow.
+ * Tests a stack that continues the data of a released version. That data grows older, so nothing that the specs ask for
+ * expires, and the keys of its erased user are due at once (`ERASURE_KEY_RETENTION`). Replays and the audit of the same stack follow.
  */
 export function describeUpgrade(stackOf: () => ThrowAwayStack, version: string): void {
   const variables = new Map([
@@ -42,6 +48,11 @@ export function describeUpgrade(stackOf: () => ThrowAwayStack, version: string):
       expect(status.consumers.map(({ service, alarms }) => ({ service, alarms }))).toEqual(
         consumers.map(({ name }) => ({ service: name, alarms: [] })),
       )
+      // Each commit raises the version of a checkpoint. A consumer that had begun again would have a lower one.
+      const released = await releasedCheckpoints(version)
+      const continued = await readCheckpoints(stackOf().adminDatabaseUrl)
+      expect(released.size).toBeGreaterThan(0)
+      expect([...released].filter(([key, commits]) => (continued.get(key) ?? -1) < commits)).toEqual([])
     })
 
     it('knows its users, and gives them the same ids', async () => {
@@ -72,13 +83,6 @@ export function describeUpgrade(stackOf: () => ThrowAwayStack, version: string):
       expect(results).toMatchObject({ status: 200, body: { funnel: { finished } } })
     })
 
-    it('keeps an erased user erased, and continues the erasure', async () => {
-      const { erasureId, userName } = story.erasure
-      expect((await profileOf(userName)).status).toBe(404)
-      const erasure = await get(`/v2/admin/erasures/${erasureId}`)
-      expect(erasure).toMatchObject({ status: 200, body: { erasureId, users: 1 } })
-    })
-
     it('still has the dead letters', async () => {
       const { exitCode, stdout } = await nextvisit('dead-letters', 'list')
       expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('metering') as string })
@@ -104,6 +108,18 @@ export function describeUpgrade(stackOf: () => ThrowAwayStack, version: string):
         expect(accepted).toEqual(ids)
       }
       expect(receiver.unverified()).toEqual([])
+    })
+
+    it('keeps an erased user erased, and completes the erasure', async () => {
+      const { erasureId, userName } = story.erasure
+      expect((await profileOf(userName)).status).toBe(404)
+      const erasure = await eventually(
+        () => get(`/v2/admin/erasures/${erasureId}`),
+        ({ body }) => body['status'] === 'complete',
+        WITHIN_MS,
+        1_000,
+      )
+      expect(erasure).toMatchObject({ status: 200, body: { erasureId, users: 1, status: 'complete' } })
     })
   })
 }

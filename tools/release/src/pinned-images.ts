@@ -1,4 +1,4 @@
-/** Matches an image of another publisher: `image: redis:7.4` of Compose, or `FROM node:24 AS base`. A pinned one counts, too. */
+/** Matches an image of another publisher: `image: nginx:1.29` of Compose, or `FROM node:24 AS base`. A pinned one counts, too. */
 const FOREIGN_IMAGE =
   /^(?<before>\s*(?:image: |FROM ))(?<image>[\w./-]+:[\w.-]+)(?:@sha256:[\da-f]{64})?(?<after>.*)$/gm
 

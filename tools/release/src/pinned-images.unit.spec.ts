@@ -14,19 +14,19 @@ describe('the digests of images', () => {
   })
 
   it('follow the tags, and replace earlier digests', () => {
-    const text = `  image: redis:7.4\n  image: nextvisit\nFROM node:24-slim@${OLD} AS base\nFROM base AS app\n`
+    const text = `  image: nginx:1.29\n  image: nextvisit\nFROM node:24-slim@${OLD} AS base\nFROM base AS app\n`
     const digests = new Map([
-      ['redis:7.4', NEW],
+      ['nginx:1.29', NEW],
       ['node:24-slim', NEW],
     ])
     expect(pinImages(text, digests)).toBe(
-      `  image: redis:7.4@${NEW}\n  image: nextvisit\nFROM node:24-slim@${NEW} AS base\nFROM base AS app\n`,
+      `  image: nginx:1.29@${NEW}\n  image: nextvisit\nFROM node:24-slim@${NEW} AS base\nFROM base AS app\n`,
     )
   })
 
   it.each([undefined, '', 'sha256:abc', `${NEW} `])('are refused if they are none: %j', (digest) => {
-    const digests = new Map(digest === undefined ? [] : [['redis:7.4', digest]])
-    expect(() => pinImages('image: redis:7.4', digests)).toThrow('redis:7.4 has no digest')
+    const digests = new Map(digest === undefined ? [] : [['nginx:1.29', digest]])
+    expect(() => pinImages('image: nginx:1.29', digests)).toThrow('nginx:1.29 has no digest')
   })
 })
 

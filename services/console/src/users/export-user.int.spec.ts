@@ -51,7 +51,7 @@ it('sends the output of the command, which gets only its settings and ids, and l
   expect([name, contentType]).toEqual([`${userId}.ndjson`, 'application/x-ndjson'])
   expect(JSON.parse(await text(body))).toEqual([
     ['users', 'export', '--project', 'acme/shop', '--user-id', userId],
-    ['INTERNAL_TOKEN', 'KAFKA_BROKERS', 'NEXTVISIT_DATA'],
+    ['INTERNAL_TOKEN', 'KAFKA_BROKERS', 'NEXTVISIT_CHANGE', 'NEXTVISIT_DATA'],
     'ada@example.com',
   ])
   await expect

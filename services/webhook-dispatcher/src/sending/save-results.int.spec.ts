@@ -47,8 +47,10 @@ describe('results that are saved while a fold writes rows of the same user', () 
     const { userId, save } = await givenSent()
     await whileFolding(
       [
-        `INSERT INTO deliveries SELECT gen_random_uuid(), organization, project, endpoint_id, replay_id, partition,
-          source_offset + 1, cause_offset, user_id, gen_random_uuid(), type, at, body, capture, status, attempts, round, created_at, pending_since
+        `INSERT INTO deliveries (delivery_id, organization, project, endpoint_id, replay_id, partition, source_offset,
+            cause_offset, user_id, webhook_id, type, at, body, capture, status, attempts, round, created_at, pending_since)
+          SELECT gen_random_uuid(), organization, project, endpoint_id, replay_id, partition, source_offset + 1,
+            cause_offset, user_id, gen_random_uuid(), type, at, body, capture, status, attempts, round, created_at, pending_since
           FROM deliveries WHERE user_id = '${userId}'`,
         `INSERT INTO turns SELECT * FROM turns WHERE user_id = '${userId}'
           ON CONFLICT (organization, project, user_id, endpoint_id, replay_id) DO UPDATE SET partition = excluded.partition`,
