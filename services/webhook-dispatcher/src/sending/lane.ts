@@ -106,7 +106,9 @@ export function createLane({ organization, project, endpointId }: EndpointRef): 
     next: (room) => {
       if (live.inFlight + replays.inFlight >= live.maxInFlight) return undefined
       const ownRoom = lane.largeBytes === 0 ? Infinity : MAX_LARGE_BYTES - lane.largeBytes
-      for (const queue of replays.inFlight < replays.maxInFlight ? [live, replays] : [live]) {
+      // The only request of a process is not for a replay while a live claim waits, such as a large one.
+      const mayReplay = replays.inFlight < replays.maxInFlight && (live.maxInFlight > 1 || live.waiting.length === 0)
+      for (const queue of mayReplay ? [live, replays] : [live]) {
         const at = queue.waiting.findIndex((claim) => largeBytesOf(claim) <= Math.min(ownRoom, room))
         const [claim] = at < 0 ? [] : queue.waiting.splice(at, 1)
         if (!claim) continue

@@ -59,6 +59,14 @@ describe('the next claim of an endpoint', () => {
     expect(bytesOf([1, 2, 3, 4].map(() => lane.next(ROOM)))).toEqual([2_000_000, 2_000_000, 100, undefined])
   })
 
+  it('is none of a replay if a live one waits for room, and there is one request', () => {
+    const lane = createLane(CRM)
+    lane.allow(1)
+    lane.add(claimOf(REPLAY, 100))
+    lane.add(claimOf(LIVE_STREAM, 2_000_000))
+    expect(bytesOf([lane.next(1_000_000), lane.next(ROOM)])).toEqual([undefined, 2_000_000])
+  })
+
   it('is a live one first, and of replays in half of the requests at most', () => {
     const lane = createLane(CRM)
     lane.allow(4)

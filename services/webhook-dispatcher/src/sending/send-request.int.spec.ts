@@ -244,4 +244,10 @@ describe('an attempt', () => {
     ending.abort()
     expect(await sent).toBeUndefined()
   })
+
+  it('is not sent if the process has ended it before', async () => {
+    const { url, received, countConnections } = await startReceiver()
+    expect(await givenAgent().send(url, { signal: AbortSignal.abort() })).toBeUndefined()
+    expect([received, countConnections()]).toEqual([[], 0])
+  })
 })

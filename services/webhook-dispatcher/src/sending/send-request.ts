@@ -100,6 +100,8 @@ export async function sendRequest(given: AttemptRequest): Promise<AttemptResult 
   }
   // Before the time of the endpoint begins. An open connection sends at once, and a new one asks again.
   if (!(await isToSend().catch(() => false))) return undefined
+  // It raises no event any more.
+  if (given.signal?.aborted) return undefined
   const request = { ...given, isToSend }
   const beganMs = performance.now()
   const ending = new AbortController()

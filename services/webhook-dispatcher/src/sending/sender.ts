@@ -34,7 +34,10 @@ const IDLE_MS = 200
 /** A turn whose body cannot be completed now is tried again after this. */
 const CAPTURE_AGAIN_AFTER_MS = 3_000
 const FAILED_AGAIN_AFTER_MS = 1_000
-/** A stop lasts for this time and the next one at most: with those of the other parts, it is within the ten seconds of a process. */
+/**
+ * A stop lasts for this time and the next one at most: three of the ten seconds that all parts of a process have. If the others need more
+ * than the rest, the process ends, and what is not saved is sent again.
+ */
 const STOP_WITHIN_MS = 2_000
 /** For results of requests that ended with the stop. Postgres may not answer: then their requests are sent again. */
 const SAVE_WITHIN_MS = 1_000
@@ -150,6 +153,8 @@ export function createSender(parts: SenderParts) {
       )
     ).filter((turn) => laneOf(turn).isFree(turn))
     const deliveries = await readFirstDeliveries(db, turns)
+    // Nothing is claimed yet, and a stop begins no request.
+    if (stopping.signal.aborted) return
     const claimedMs = performance.now()
     for (const [at, turn] of turns.entries()) {
       const lane = laneOf(turn)
