@@ -31,7 +31,7 @@ function givenServices({
 } = {}) {
   const asked: object[] = []
   const calls = {
-    readTraits: async (query: object) => (asked.push(query), readTraits()),
+    readTraits: async (_partition: number, query: object) => (asked.push(query), readTraits()),
     answers: { readOfferAnswers: async (query: object) => (asked.push(query), readOfferAnswers()) },
   }
   return { asked, calls }

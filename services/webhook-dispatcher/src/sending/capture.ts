@@ -20,8 +20,10 @@ import type { CompleteHeard } from '../listeners.ts'
 import type { PendingDelivery as ReadDelivery, Turn } from './due-turns.ts'
 
 const ASK_WITHIN_MS = 3_000
-/** Maximum number of users in one question. Traits of a user have up to some hundred kilobytes. */
-const MAX_USERS_ASKED = 50
+/** Maximum number of users in one question. The traits of a user have at most 256 KiB, so an answer has 6.25 MiB of the 8 MiB that a client reads. */
+export const MAX_USERS_ASKED = 25
+/** Maximum number of questions in flight about users. */
+const MAX_CALLS = 12
 /** After this, the profile of a projector that is behind will do. */
 const STALE_AFTER_MS = 60_000
 
@@ -40,13 +42,27 @@ export type CaptureOutcome =
 
 export interface CaptureParts {
   readonly db: Db
-  /** Asks for the traits of a user, together with other questions that wait. */
-  readonly readTraits: BatchedCall<UserQuery, KnownTraits>
+  /** Asks for the traits of a user in a partition, together with other questions that wait. */
+  readonly readTraits: TraitsReader
   readonly answers: Pick<CallClient<typeof answerCollectorCalls>, 'readOfferAnswers'>
   readonly now: () => Date
 }
 
 export type Capture = ReturnType<typeof createCapture>
+
+type TraitsReader = (partition: number, user: UserQuery) => ReturnType<BatchedCall<UserQuery, KnownTraits>>
+
+/** Creates a function that asks about users of the same partition together: an answer waits for the slowest partition in its question. */
+export function createTraitsReader(ask: CallClient<typeof userProjectorCalls>['readTraits']): TraitsReader {
+  const options = { tenantOf: projectKeyOf, maxWeight: MAX_USERS_ASKED, maxCalls: 1, silentAfterMs: ASK_WITHIN_MS }
+  const calls = new Map<number, BatchedCall<UserQuery, KnownTraits>>()
+  return (partition, user) => {
+    const nth = partition % MAX_CALLS
+    const call = calls.get(nth) ?? createBatchedCall(ask, options)
+    calls.set(nth, call)
+    return call(user)
+  }
+}
 
 /** Creates the clients that captures need. */
 export function createCaptureClients(
@@ -56,11 +72,7 @@ export function createCaptureClients(
   const sendTo = (service: keyof typeof services) =>
     createInternalClient({ addresses: services[service], token, timeoutMs: ASK_WITHIN_MS })
   return {
-    readTraits: createBatchedCall(createCallClient(userProjectorCalls, sendTo('user-projector')).readTraits, {
-      tenantOf: projectKeyOf,
-      maxWeight: MAX_USERS_ASKED,
-      silentAfterMs: ASK_WITHIN_MS,
-    }),
+    readTraits: createTraitsReader(createCallClient(userProjectorCalls, sendTo('user-projector')).readTraits),
     answers: createCallClient(answerCollectorCalls, sendTo('answer-collector')),
   }
 }
@@ -105,10 +117,10 @@ export function createCapture({ db, readTraits, answers, now }: CaptureParts) {
   }
 
   async function askTraits(
-    { organization, project, userId }: Turn,
+    { organization, project, userId, partition }: Turn,
     { createdAt }: PendingDelivery,
   ): Promise<Asked<Captured['traits']>> {
-    const asked = await readTraits({ organization, project, userId })
+    const asked = await readTraits(partition, { organization, project, userId })
     if (asked.outcome !== 'answered' || asked.answer.existence === 'unknown') return { outcome: 'later' }
     const { stale, traits } = asked.answer
     const isTooFresh = now().getTime() - createdAt.getTime() < STALE_AFTER_MS
