@@ -15,7 +15,7 @@ export {
   sendLocally,
   serveCalls,
 } from './calls.ts'
-export { type Addresses, boundLookUps, createAddresses, createForEachProcess } from './addresses.ts'
+export { type Addresses, createAddresses, createForEachProcess } from './addresses.ts'
 export { clusterCheckOf } from './cluster-check-of.ts'
 export { type BatchedOutcome, type BatchedCall, createBatchedCall } from './batched-call.ts'
 export { type Breaker, type BreakerWatch, createBreaker } from './breaker.ts'

@@ -1,6 +1,5 @@
 import dns from 'node:dns/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { boundLookUps } from '@nextvisit/service-kit'
 
 /** Of the first question to a server of names, ms. The second one waits twice as long. */
 const ASK_WITHIN_MS = 2_000
@@ -67,15 +66,26 @@ async function lookUpInSystem(hostname: string): Promise<readonly string[]> {
 }
 
 /**
- * Asks about one name at a time that was resolved last time, and about one other: a name that the system knows does not wait for names that
- * it does not. Each question blocks one of the four threads of the process, and look-ups of services block two at most.
+ * Asks about one name at a time, first about names that were resolved last time: one that the system knows waits for one that it does not at
+ * most. A question blocks one of the four threads of the process, and look-ups of services block two at most.
  */
 function knownFirst(ask: ResolveName): ResolveName {
-  const [askKnown, askOther] = [boundLookUps(ask, 1), boundLookUps(ask, 1)]
   const known = new Set<string>()
+  const waiting: { readonly hostname: string; readonly begin: () => void }[] = []
+  let isAsking = false
+
+  function beginNext(): void {
+    const at = waiting.findIndex(({ hostname }) => known.has(hostname))
+    const [next] = waiting.splice(Math.max(0, at), 1)
+    if (next) next.begin()
+    else isAsking = false
+  }
+
   return async (hostname) => {
+    if (isAsking) await new Promise<void>((begin) => waiting.push({ hostname, begin }))
+    isAsking = true
     try {
-      const addresses = await (known.has(hostname) ? askKnown : askOther)(hostname)
+      const addresses = await ask(hostname)
       const [oldest] = known
       if (oldest !== undefined && known.size >= MAX_KNOWN_NAMES) known.delete(oldest)
       known.add(hostname)
@@ -83,6 +93,8 @@ function knownFirst(ask: ResolveName): ResolveName {
     } catch (error) {
       known.delete(hostname)
       throw error
+    } finally {
+      beginNext()
     }
   }
 }
