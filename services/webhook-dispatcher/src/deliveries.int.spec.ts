@@ -489,6 +489,32 @@ describe('an endpoint that is removed', () => {
     }
     expect(await deliveriesOf(organization)).toHaveLength(7)
   })
+
+  it('gives its replay back if it was added again, and another process has begun it for the one before', async () => {
+    const organization = newOrganization()
+    catalog.apply(organization, [{ id: 'crm', addedAt: LONG_AGO }])
+    await untilLive(organization)
+    await publish(storyOf(organization))
+    await untilFolded()
+    const again = now()
+    const replayId = await beginReplay(organization)
+    await untilRead(replayId)
+    catalog.apply(organization, [{ id: 'crm', addedAt: again }])
+    await untilLive(organization)
+    await untilRead(replayId)
+    expect((await deliveriesOf(organization)).map((one) => one.replayId)).toEqual(
+      Array.from({ length: 7 }, () => replayId),
+    )
+  })
+
+  it('leaves no replay that was asked for before its first tick', async () => {
+    const organization = newOrganization()
+    const replayId = await beginReplay(organization)
+    await given.db().$executeRaw(sql`
+      UPDATE replays SET requested_at = now() - interval '2 minutes' WHERE replay_id = ${replayId}::uuid`)
+    catalog.apply(organization, [{ id: 'other', addedAt: LONG_AGO }])
+    await expect.poll(() => given.db().$queryRaw(countOf('replays', organization)), soon).toEqual([{ crm: 0 }])
+  })
 })
 
 const TABLES = {

@@ -40,7 +40,7 @@ export interface TickPlan {
  * An endpoint that is missing in the catalog is removed if the catalog was current this long after it was added. A process whose catalog is
  * older than that of the process before it removes nothing.
  */
-const CLOCKS_DIFFER_BY_MS = 60_000
+export const CLOCKS_DIFFER_BY_MS = 60_000
 
 /** Compares the rows of a partition with the catalog. `asOfMs`: when the catalog was current, ms since the epoch. */
 export function planTick(rows: Rows, catalog: CatalogView, asOfMs: number): TickPlan {

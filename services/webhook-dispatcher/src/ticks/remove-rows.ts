@@ -1,9 +1,9 @@
-import type { CatalogView } from '@nextvisit/catalog'
+import type { CatalogView, EndpointRef } from '@nextvisit/catalog'
 import { type Db, type Sql, sql } from '@nextvisit/database'
 import { doubtfulOrganizations, webhookOf } from '../endpoints.ts'
 import { isOldReplay } from '../replays.ts'
-import { endpoints, isOfEndpoint, turns } from '../tables.ts'
-import type { Removed } from './plan-tick.ts'
+import { endpoints, isOfEndpoint, replays, turns } from '../tables.ts'
+import { CLOCKS_DIFFER_BY_MS, type Removed } from './plan-tick.ts'
 
 /** Maximum number of deliveries that a tick deletes for each reason. The next tick deletes more. */
 const MAX_DELETED_A_TICK = 5_000
@@ -37,6 +37,7 @@ function forgetEndpoint(endpoint: Removed, partition: number): Sql[] {
   const { addedAgainAt } = endpoint
   if (addedAgainAt !== undefined)
     return [
+      giveBackReplays({ ...endpoint, addedAgainAt }, partition),
       sql`DELETE FROM positions WHERE ${isOfEndpoint(endpoint)} AND partition = ${partition} AND added_at < ${addedAgainAt}::timestamptz`,
       sql`DELETE FROM replays WHERE ${isOfEndpoint(endpoint)} AND requested_at < ${addedAgainAt}::timestamptz`,
     ]
@@ -48,8 +49,31 @@ function forgetEndpoint(endpoint: Removed, partition: number): Sql[] {
   ]
 }
 
-/** Returns statements that delete the endpoints and replays without a position whose endpoint is gone. */
-export async function removeOrphans(db: Db, catalog: CatalogView): Promise<readonly Sql[]> {
+/** Of replays of the new endpoint, which a process that did not know it yet has begun at the place of the old one: the partition begins them anew. */
+function giveBackReplays({ addedAgainAt, ...endpoint }: Required<Removed>, partition: number): Sql {
+  return sql`
+    WITH begun AS MATERIALIZED (
+      SELECT replay_id FROM replays
+      WHERE ${isOfEndpoint(endpoint)} AND requested_at >= ${addedAgainAt}::timestamptz AND ${partition}::bigint <> ALL(unplaced)
+        AND EXISTS (
+          SELECT FROM positions AS own
+          WHERE (own.organization, own.project, own.endpoint_id, own.replay_id, own.partition)
+              = (replays.organization, replays.project, replays.endpoint_id, replays.replay_id, ${partition}::int)
+            AND own.added_at < ${addedAgainAt}::timestamptz)
+      ORDER BY replay_id FOR UPDATE
+    )
+    UPDATE replays SET unplaced = array_append(unplaced, ${partition}::bigint) FROM begun WHERE replays.replay_id = begun.replay_id`
+}
+
+/**
+ * Returns statements that delete the endpoints and replays without a position whose endpoint is gone. `mustWait`: it is not certain yet of a
+ * replay.
+ */
+export async function removeOrphans(
+  db: Db,
+  catalog: CatalogView,
+  asOfMs: number,
+): Promise<{ readonly statements: readonly Sql[]; readonly mustWait: boolean }> {
   const doubtful = doubtfulOrganizations(catalog)
   const found = await endpoints.select(
     db,
@@ -57,14 +81,32 @@ export async function removeOrphans(db: Db, catalog: CatalogView): Promise<reado
       SELECT FROM positions AS own
       WHERE (own.organization, own.project, own.endpoint_id) = (endpoints.organization, endpoints.project, endpoints.endpoint_id))`,
   )
-  const gone = found.filter((endpoint) => {
+  // No partition has begun a replay of an endpoint that was removed before its first tick.
+  const unbegun = await replays.select(
+    db,
+    sql`FROM replays WHERE unplaced <> '{}' AND NOT EXISTS (
+      SELECT FROM endpoints AS own
+      WHERE (own.organization, own.project, own.endpoint_id) = (replays.organization, replays.project, replays.endpoint_id))`,
+  )
+  const isGone = (endpoint: EndpointRef): boolean => {
     const { organization } = endpoint
     return !webhookOf(catalog, endpoint) && !doubtful.has(organization) && catalog.revision(organization) > 0
-  })
-  return gone.flatMap((endpoint) => [
-    sql`DELETE FROM replays WHERE ${isOfEndpoint(endpoint)}`,
-    sql`DELETE FROM endpoints WHERE ${isOfEndpoint(endpoint)} AND added_at = ${endpoint.addedAt}::timestamptz`,
-  ])
+  }
+  const lost = unbegun.filter(isGone)
+  const certain = lost.filter(({ requestedAt }) => Date.parse(requestedAt) + CLOCKS_DIFFER_BY_MS < asOfMs)
+  const lostIds = certain.map(({ replayId }) => replayId)
+  return {
+    statements: [
+      ...found
+        .filter(isGone)
+        .flatMap((endpoint) => [
+          sql`DELETE FROM replays WHERE ${isOfEndpoint(endpoint)}`,
+          sql`DELETE FROM endpoints WHERE ${isOfEndpoint(endpoint)} AND added_at = ${endpoint.addedAt}::timestamptz`,
+        ]),
+      ...(lostIds.length > 0 ? [sql`DELETE FROM replays WHERE replay_id = ANY(${lostIds}::uuid[])`] : []),
+    ],
+    mustWait: certain.length < lost.length,
+  }
 }
 
 /** Deletes deliveries of a partition that ended before an instant, the oldest first. */

@@ -25,7 +25,8 @@ export function createTicks(review: Review): Ticks<AnyFormFact> {
     const state = review.state()
     const isReviewed = review.isReviewed(partition)
     const rows = await readRows(db, partition)
-    const plan = planTick(rows, catalog, currentAsOfMs(catalog, instant))
+    const asOfMs = currentAsOfMs(catalog, instant)
+    const plan = planTick(rows, catalog, asOfMs)
     const removal = await removeEndpoints(db, partition, plan.removed)
     const created = await createPositions(plan, context)
     const createdAt = instant.toISOString()
@@ -34,8 +35,8 @@ export function createTicks(review: Review): Ticks<AnyFormFact> {
     const deliveries = await reuseBodies(db, read.deliveries, plan.behind)
     // What this tick changes may fail to commit, so the next one ends the review.
     const isSettled = !plan.mustWait && [plan.removed, plan.added, plan.stopped].every(({ length }) => length === 0)
-    const orphans = isSettled && !isReviewed ? await removeOrphans(db, catalog) : []
-    if (isSettled && orphans.length === 0) review.end(partition, state)
+    const orphans = isSettled && !isReviewed ? await removeOrphans(db, catalog, asOfMs) : NO_ORPHANS
+    if (isSettled && !orphans.mustWait && orphans.statements.length === 0) review.end(partition, state)
     return [
       ...writeDeliveries(deliveries),
       ...removal,
@@ -51,7 +52,7 @@ export function createTicks(review: Review): Ticks<AnyFormFact> {
         ['failingSince'],
       ),
       ...positions.deleteByKeys(plan.forgotten),
-      ...orphans,
+      ...orphans.statements,
       ...(await deleteOldDeliveries(db, partition, keptSince(instant))),
       ...(await deleteOldReplays(db, keptSince(instant))),
     ]
@@ -73,6 +74,8 @@ export function createTicks(review: Review): Ticks<AnyFormFact> {
     },
   }
 }
+
+const NO_ORPHANS: Awaited<ReturnType<typeof removeOrphans>> = { statements: [], mustWait: false }
 
 /** Returns when the catalog was current, in the clock of ticks. */
 function currentAsOfMs(catalog: CatalogView, instant: Date): number {
