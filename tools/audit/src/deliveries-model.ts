@@ -71,9 +71,10 @@ export async function createDeliveriesModel({ snapshot, fences, findEndpoint, no
 
   const isPassed = ({ partition, offset }: Fence): boolean => offset < (checkpoints.get(partition) ?? 0n)
 
+  const isKept = ({ timestampMs }: PlacedFact): boolean => timestampMs >= nowMs - KEPT_MS
+
   function expect(placed: PlacedFact, event: string): void {
-    const { fact, partition, offset, timestampMs } = placed
-    if (timestampMs < nowMs - KEPT_MS) return
+    const { fact, partition, offset } = placed
     for (const position of positions.get(placeOf({ ...fact, partition })) ?? []) {
       const { endpointId, addedAt, nextOffset, isLive } = position
       const endpoint = findEndpoint(fact, endpointId)
@@ -111,11 +112,14 @@ export async function createDeliveriesModel({ snapshot, fences, findEndpoint, no
         const about = `${row.organization}/${row.project}/${row.endpointId} ${row.webhookId}`
         const record = reported.get(keyOf(row, row.webhookId, row.type))
         const key = `${keyOf(row, row.webhookId, row.type)}/${row.endpointId}`
-        const says = wrongIn(row, record, row.replayId === LIVE ? expected.get(key) : undefined)
+        const copy = row.replayId === LIVE ? expected.get(key) : undefined
+        const says = wrongIn(row, record, copy && isKept(copy) ? copy : undefined)
         if (says !== undefined) findings.add(`webhooks.deliveries: ${says[0]}`, about, says[1])
         if (row.replayId === LIVE) expected.delete(key)
       }
-      for (const [key, { fact, partition, offset }] of expected) {
+      for (const [key, placed] of expected) {
+        if (!isKept(placed)) continue
+        const { fact, partition, offset } = placed
         const about = `${fact.organization}/${fact.project}/${key.split('/').at(-1)} ${fact.id}`
         findings.add('webhooks.deliveries: missing', about, `is missing, but ${partition}/${offset} accounts for it`)
       }
