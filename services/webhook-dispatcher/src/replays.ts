@@ -19,7 +19,7 @@ const LISTED_REPLAYS = 10
 /** Deliveries are kept this long after their end, and replays after they were asked for. */
 const KEPT_MS = 30 * 86_400_000
 
-/** Of calls at the same time, each takes a number in turn. At most this many are not complete. */
+/** Of calls at the same time, one takes the next number, and the others decide again: few succeed before too many replays are unfinished. */
 const MAX_DECISIONS = 2 * MAX_UNFINISHED_REPLAYS
 
 /** A replay of an endpoint. */
@@ -113,7 +113,7 @@ export async function beginReplay(
   return TOO_MANY_REPLAYS
 }
 
-/** Returns the instant after which a replay was asked for if it is not old, and a delivery has ended. */
+/** Returns an instant: replays that were asked for before it, and deliveries that have ended before it, are old. */
 export function keptSince(instant: Date): string {
   return new Date(instant.getTime() - KEPT_MS).toISOString()
 }

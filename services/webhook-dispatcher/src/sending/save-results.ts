@@ -114,7 +114,8 @@ function endDeliveries(attempts: readonly FinishedAttempt[], now: Date): Sql {
     RETURNING own.delivery_id, own.attempts
     )
     DELETE FROM attempts USING ended
-    WHERE attempts.delivery_id = ended.delivery_id AND attempts.number = ended.attempts - ${MAX_ATTEMPTS_KEPT}::int`
+    WHERE ended.attempts > ${MAX_ATTEMPTS_KEPT}::int
+      AND attempts.delivery_id = ended.delivery_id AND attempts.number = ended.attempts - ${MAX_ATTEMPTS_KEPT}::int`
 }
 
 /** Deletes turns without a pending delivery. The lock of the turn makes a fold wait, or its delivery visible. */

@@ -31,7 +31,7 @@ const ENDPOINT_GAUGES: readonly {
 }[] = [
   {
     name: 'nextvisit_webhooks_oldest_seconds',
-    help: 'Age of the oldest record that is not delivered to an endpoint, in a replay since the replay; 0 if there is none',
+    help: 'Age of the oldest record that is not delivered to an endpoint, in a replay since it was read, after a retry by hand since the retry; 0 if there is none',
     read: ({ oldestSeconds }) => oldestSeconds,
   },
   {
