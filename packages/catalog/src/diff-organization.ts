@@ -122,7 +122,23 @@ function membersOfWebhook(
       : [
           `previousSecret (${wantedPrevious ? (newKeyOf(heldPrevious.secret, wantedPrevious.secret) ?? 'another one') : 'no longer signs'})`,
         ]
-  return [...membersOf(before, after), ...secret, ...previous]
+  return [
+    ...membersOfUrl(before.url, after.url),
+    ...membersOf({ ...before, url: '' }, { ...after, url: '' }),
+    ...secret,
+    ...previous,
+  ]
+}
+
+/** Shows hosts only: paths and queries of receivers often are secrets. */
+function membersOfUrl(held: string, wanted: string): readonly string[] {
+  if (held === wanted) return []
+  const [from, to] = [hostOf(held), hostOf(wanted)]
+  return [from === to ? `url (another one at ${to})` : `url ${from} → ${to}`]
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : '(no host)'
 }
 
 /** Returns that another key encrypts a secret, which may itself be the same. undefined: the key is the same. */

@@ -124,11 +124,16 @@ describe('the difference of two configurations', () => {
     expect(linesOf(crm(), acme())).toEqual(['- acme/shop webhook crm (its deliveries are forgotten)'])
     const changed = { url: 'https://b.example', events: ['form.answered'], include: ['traits'], enabled: false }
     expect(linesOf(crm(), crm(changed))).toEqual([
-      '~ acme/shop webhook crm url https://a.example → https://b.example',
+      '~ acme/shop webhook crm url a.example → b.example',
       '~ acme/shop webhook crm include [] → ["traits"]',
       '~ acme/shop webhook crm enabled true → false',
       '~ acme/shop webhook crm events (none) → ["form.answered"]',
     ])
+  })
+
+  it('shows the host of a webhook, and never the rest of its address, which may be a secret', () => {
+    const [held, wanted] = ['https://a.example/T0KEN?k=1', 'https://me:pass@a.example/0THER'].map((url) => crm({ url }))
+    expect(linesOf(held ?? null, wanted ?? null)).toEqual(['~ acme/shop webhook crm url (another one at a.example)'])
   })
 
   it('tells how long the previous secret of a webhook signs, and never shows a secret', () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type {
   ChangeEnded,
   ChangeRequested,
@@ -47,11 +48,14 @@ export const LOOK_AHEAD = 1_000n
 
 /**
  * Creates the fold of records into a list, newest first. A change is listed at the offset of its request, with its end. If more
- * than {@link LOOK_AHEAD} records lie between both, as of a long replay, the end is listed, too.
+ * than {@link LOOK_AHEAD} records lie between both, as of a long replay, the end is listed, too. What a change is comes from its
+ * request alone, and the first of several ends counts: no later record hides or rewrites a change.
  */
 export function createChangesPage(filter: ChangeFilter = {}) {
+  /** By change and offset of the request. */
   const ends = new Map<string, ChangeEnded>()
-  const listed = new Set<string>()
+  /** The earliest listed request of each change. */
+  const listed = new Map<string, ChangeRequested>()
   const changes: ListedChange[] = []
 
   function list(change: ListedChange): void {
@@ -62,35 +66,43 @@ export function createChangesPage(filter: ChangeFilter = {}) {
     changes: changes as readonly ListedChange[],
     /** Notes the ends in records that are newer than the page. */
     lookAhead: (read: readonly ReadChange[]): void => {
-      for (const { fact } of read) if (fact.type === 'ChangeEnded') ends.set(fact.changeId, fact)
+      for (const { fact } of read.toReversed()) if (fact.type === 'ChangeEnded') ends.set(endName(fact), fact)
     },
     /** Adds a record. They come newest first. */
     add: ({ offset, fact }: ReadChange): void => {
       if (fact.type === 'ChangeEnded') {
         const isFar = offset - BigInt(fact.requestOffset) > LOOK_AHEAD
-        if (isFar && !ends.has(fact.changeId)) list(endedChange(fact))
-        ends.set(fact.changeId, ends.get(fact.changeId) ?? fact)
-      } else if (!listed.has(fact.id)) {
-        listed.add(fact.id)
-        list(requestedChange(fact, ends.get(fact.id)))
+        if (isFar && !ends.has(endName(fact))) list(endedChange(fact))
+        ends.set(endName(fact), fact)
+        return
       }
+      const end = ends.get(endName({ changeId: fact.id, requestOffset: String(offset) }))
+      const again = listed.get(fact.id)
+      // It was interrupted, and the same goes on in the later request.
+      if (!end && again && isDeepStrictEqual({ ...again, at: fact.at }, fact)) return
+      listed.set(fact.id, fact)
+      list(requestedChange(fact, end))
     },
   }
 }
 
 function requestedChange(request: ChangeRequested, end: ChangeEnded | undefined): ListedChange {
   const { lines = [], moreLines = 0 } = request
-  if (end) return { ...endedChange(end), lines, moreLines }
   return {
     changeId: request.id,
     requestedAt: request.at,
-    endedAt: null,
-    outcome: 'begun',
-    reason: null,
+    endedAt: end?.at ?? null,
+    outcome: end?.outcome ?? 'begun',
+    reason: end?.reason ?? null,
     ...aboutOf(request),
+    details: { ...request.details, ...end?.details },
     lines,
     moreLines,
   }
+}
+
+function endName({ changeId, requestOffset }: Pick<ChangeEnded, 'changeId' | 'requestOffset'>): string {
+  return `${changeId} ${requestOffset}`
 }
 
 function endedChange(end: ChangeEnded): ListedChange {

@@ -38,7 +38,7 @@ describe('a list of changes', () => {
       [0, first],
       [1, second],
       [2, endOf(second, { requestOffset: '1', outcome: 'refused', reason: 'too-many-tests' })],
-      [3, endOf(first)],
+      [3, endOf(first, { requestOffset: '0' })],
     ] as const
     const changes = pageOf(records)
     expect(changes).toMatchObject([
@@ -56,10 +56,51 @@ describe('a list of changes', () => {
     expect(
       pageOf([
         [0, change],
-        [1, change],
-        [2, endOf(change)],
+        [1, { ...change, at: '2026-11-28T10:00:09.000Z' }],
+        [2, endOf(change, { requestOffset: '1' })],
       ]),
-    ).toHaveLength(1)
+    ).toMatchObject([{ outcome: 'made' }])
+  })
+
+  it('has what its request says, whatever an end repeats', () => {
+    const change = given()
+    const end = endOf(change, {
+      actor: { ...ACTOR, name: 'Grace' },
+      kind: 'webhook.enable',
+      target: 'erp',
+      project: 'blog',
+    })
+    expect(
+      pageOf([
+        [0, change],
+        [1, end],
+      ]),
+    ).toMatchObject([{ kind: 'webhook.test', actor: ACTOR, target: 'crm', project: 'shop', outcome: 'made' }])
+  })
+
+  it('ends by the first end of its own request', () => {
+    const change = given()
+    const records = [
+      [3, change],
+      [4, endOf(change, { requestOffset: '2', outcome: 'refused' })],
+      [5, endOf(change, { requestOffset: '3', outcome: 'made' })],
+      [6, endOf(change, { requestOffset: '3', outcome: 'failed' })],
+    ] as const
+    expect(pageOf(records)).toMatchObject([{ outcome: 'made' }])
+  })
+
+  it.each<[string, Partial<ChangeRequested>]>([
+    ['another one', { target: 'erp' }],
+    ['the same', {}],
+  ])('is not hidden by a later request with its id, of %s', (_, special) => {
+    const change = given()
+    const records = [
+      [0, change],
+      [1, endOf(change, { requestOffset: '0' })],
+      [2, { ...change, ...special }],
+      [3, endOf(change, { requestOffset: '2', outcome: 'refused' })],
+    ] as const
+    expect(pageOf(records)).toMatchObject([{ outcome: 'refused' }, { outcome: 'made', target: 'crm' }])
   })
 
   it('keeps the difference of the request, and the results of the end', () => {

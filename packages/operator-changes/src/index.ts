@@ -1,5 +1,6 @@
 export * from './change-log.ts'
 export * from './change-writer.ts'
 export * from './changes-page.ts'
+export * from './handed-change.ts'
 export * from './read-changes.ts'
 export type * from './wanted-change.ts'

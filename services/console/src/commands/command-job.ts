@@ -128,7 +128,7 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
     const child = startCliProcess({
       cli,
       args: command.argsOf(request),
-      environment: { ...command.environment, ...changeEnvironment(author, changeId) },
+      environment: { ...command.environment, ...changeEnvironment(author, changeId, command.environment) },
       input: command.inputOf?.(request) ?? '',
       maxHeapMb: command.maxHeapMb,
       onLine: (text) => onLine(note, text),

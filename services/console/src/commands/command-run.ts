@@ -39,6 +39,7 @@ const ONLY_FOR_OPERATORS =
 
 /** Codes of failures whose messages contain only our own words, numbers, and names of the catalog and the code. */
 const PUBLIC_CODES: ReadonlySet<string> = new Set([
+  'CHANGE_NOT_RECORDED',
   'ENDED',
   'INTERRUPTED',
   'INVALID_WORKSPACE',

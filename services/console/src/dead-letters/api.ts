@@ -89,6 +89,7 @@ export const deadLettersApi = {
       kind: `dead-letters.${decision}`,
       target: selections.map(({ service: name }) => name).join(', '),
       details: { letters: lettersInWords(selections), ...(answer && countsOf(answer.consumers)) },
+      failure: answer?.consumers.every(({ outcome }) => outcome === 'failed') ? 'UNAVAILABLE' : undefined,
     }),
   }),
   readDecision: defineRoute({
@@ -132,6 +133,7 @@ export const deadLettersApi = {
       kind: 'record.set-aside',
       target: services.join(', '),
       details: { partition, offset, ...(answer && { failed: answer.failed.length }) },
+      failure: answer?.failed.length === services.length ? 'NOT_SET_ASIDE' : undefined,
     }),
   }),
 }

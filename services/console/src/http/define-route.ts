@@ -8,6 +8,12 @@ export type Role = z.infer<typeof Role>
 /** Input or answer without members. */
 export const Nothing = z.strictObject({})
 
+/** The change that a route makes. */
+export interface RouteChange extends WantedChange {
+  /** Code of the reason why the answer has changed nothing. Default: it has. */
+  readonly failure?: string | undefined
+}
+
 /** A route for signed-in people. `API_ROUTES` contains its method and path. */
 export interface RouteDefinition<Input extends ZodType = ZodType, Answer extends ZodType = ZodType> {
   /** Least role that may call it. */
@@ -23,7 +29,7 @@ export interface RouteDefinition<Input extends ZodType = ZodType, Answer extends
    * Returns the change of an operator that the route makes, once more with the answer. Absent: it makes none, or a command that
    * it starts records it.
    */
-  readonly change?: ((input: unknown, answer?: unknown) => WantedChange) | undefined
+  readonly change?: ((input: unknown, answer?: unknown) => RouteChange) | undefined
 }
 
 /** Defines a route of a screen. `logged`: default none. */
@@ -33,7 +39,7 @@ export function defineRoute<Input extends ZodType, Answer extends ZodType>({
   ...route
 }: Omit<RouteDefinition<Input, Answer>, 'logged' | 'change'> & {
   readonly logged?: (input: z.output<Input>) => Readonly<Record<string, string>>
-  readonly change?: (input: z.output<Input>, answer?: z.input<Answer>) => WantedChange
+  readonly change?: (input: z.output<Input>, answer?: z.input<Answer>) => RouteChange
 }): RouteDefinition<Input, Answer> {
   return {
     ...route,

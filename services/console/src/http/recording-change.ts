@@ -24,8 +24,10 @@ export function recordingChange(
       [change(input)],
       async () => handle(input, session, signal),
       (result) => {
-        if (result.outcome === 'answered') return { outcome: 'made', details: change(input, result.answer).details }
-        return { outcome: result.status < 500 ? 'refused' : 'failed', reason: result.error }
+        if (result.outcome !== 'answered')
+          return { outcome: result.status < 500 ? 'refused' : 'failed', reason: result.error }
+        const { details, failure: reason } = change(input, result.answer)
+        return { outcome: reason === undefined ? 'made' : 'failed', reason, details }
       },
     )
     return recorded.outcome === 'recorded' ? recorded.result : NOT_RECORDED

@@ -2,6 +2,7 @@ import { createChangeWriter } from '@nextvisit/operator-changes'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { callRoute, givenSession } from '../../test/given-session.ts'
+import { deadLettersApi } from '../dead-letters/api.ts'
 import { answered, type ApiRoute, refuse } from './api-route.ts'
 import { defineRoute } from './define-route.ts'
 import { changeActorOf, recordingChange } from './recording-change.ts'
@@ -42,6 +43,15 @@ it('a route that changes something writes the change with its author first, and 
     { type: 'ChangeRequested', kind: 'webhook.test', target: 'crm', actor },
     { type: 'ChangeEnded', outcome: 'made', details: { deliveryId: 'after 1 record' }, actor },
   ])
+})
+
+it('a change that every consumer has failed to make is failed', async () => {
+  const { changes, written } = givenLog()
+  const setAside = deadLettersApi.setRecordAside
+  const failed = [{ service: 'metering', message: 'It does not answer.' }]
+  const handle = recordingChange({ ...setAside, handle: () => answered({ failed }) }, changes)
+  await callRoute({ handle }, { services: ['metering'], partition: 0, offset: '7' }, givenSession('operator'))
+  expect(written.at(-1)).toMatchObject({ outcome: 'failed', reason: 'NOT_SET_ASIDE', details: { failed: 1 } })
 })
 
 it.each([

@@ -29,6 +29,7 @@ async function attemptsAfter(code: string): Promise<number> {
   const replay = createReplay({
     cli: { entry, environment: {} },
     operatorUrl: 'postgresql://one',
+    internalToken: 'a token of some length',
     replayFile,
     nowMs: () => 0,
     logger: createLogger('console', 'silent'),

@@ -12,6 +12,7 @@ const NOTHING_RUNS = refuse(409, 'nothing-runs', 'No replay started here is runn
 
 /** A held lock, or an unavailable Kafka or Postgres. */
 const RETRIED_CODES: ReadonlySet<string> = new Set([
+  'CHANGE_NOT_RECORDED',
   'REPLAY_RUNS',
   'LIVE_IS_BUSY',
   'LOG_UNAVAILABLE',
@@ -26,15 +27,21 @@ interface ReplayParts extends Omit<CommandJobParts, 'cli'> {
   readonly cli: CommandJobParts['cli'] | undefined
   /** Database address with a role that may create schemas; undefined: this console starts no replays. */
   readonly operatorUrl: string | undefined
+  /** Proves to the command for whom it runs. */
+  readonly internalToken: string
   /** File that remembers a running replay. undefined: a restart of the console ends it. */
   readonly replayFile: string | undefined
 }
 
 /** Creates the routes of the screen, and the job that they start. */
-export function createReplay({ cli, operatorUrl, replayFile, nowMs, logger }: ReplayParts) {
+export function createReplay({ cli, operatorUrl, internalToken, replayFile, nowMs, logger }: ReplayParts) {
   const job =
     cli && operatorUrl !== undefined
-      ? createCommandJob(replayCommand(operatorUrl, replayFile), { cli, nowMs, logger })
+      ? createCommandJob(replayCommand({ DATABASE_URL: operatorUrl, INTERNAL_TOKEN: internalToken }, replayFile), {
+          cli,
+          nowMs,
+          logger,
+        })
       : undefined
   const obstacle = job ? null : cli ? 'no-database' : 'no-cli'
 
@@ -62,7 +69,7 @@ export function createReplay({ cli, operatorUrl, replayFile, nowMs, logger }: Re
 
 /** `nextvisit replay`. */
 function replayCommand(
-  operatorUrl: string,
+  environment: Readonly<Record<string, string>>,
   replayFile: string | undefined,
 ): Command<StartReplay, ReplayLine, ReplayResult> {
   return {
@@ -75,7 +82,7 @@ function replayCommand(
       ...(acceptDifferences ? ['--accept-differences'] : []),
       ...(restart ? ['--restart'] : []),
     ],
-    environment: { DATABASE_URL: operatorUrl },
+    environment,
     line: ReplayLine,
     initialResult: ({ service, goal, acceptDifferences }) => ({
       service,

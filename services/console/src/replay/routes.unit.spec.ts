@@ -9,8 +9,14 @@ const operator = givenSession('operator')
 const CLI = { entry: 'main.ts', environment: {} }
 
 const givenReplay = (cli: typeof CLI | undefined, operatorUrl: string | undefined) =>
-  createReplay({ cli, operatorUrl, replayFile: undefined, nowMs: () => 0, logger: createLogger('console', 'silent') })
-    .routes
+  createReplay({
+    cli,
+    operatorUrl,
+    internalToken: 'a token of some length',
+    replayFile: undefined,
+    nowMs: () => 0,
+    logger: createLogger('console', 'silent'),
+  }).routes
 
 describe('the replay screen', () => {
   it.each([

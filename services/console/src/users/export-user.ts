@@ -51,7 +51,7 @@ export function createUserExport({ cli, environment, logger, maxBytes = MAX_BYTE
       return refuse(409, 'not-here', `This console starts no commands. Run this one on a terminal: ${command}`)
     }
     if (running) return RUNS
-    const own = { ...environment, ...changeEnvironment(session, randomUUIDv7()) }
+    const own = { ...environment, ...changeEnvironment(session, randomUUIDv7(), environment) }
     const child = spawnCli({ cli, args, environment: own, maxHeapMb: MAX_HEAP_MB })
     if (!child) return NO_ROOM
     running = child

@@ -1,17 +1,18 @@
 import { hostname } from 'node:os'
-import { OperatorChangeActor, Uuid } from '@nextvisit/contracts'
-import { type ChangeAuthor, type ChangeEnd, createChangeLog, type WantedChange } from '@nextvisit/operator-changes'
+import {
+  type ChangeAuthor,
+  type ChangeEnd,
+  createChangeLog,
+  HANDED_CHANGE_VARIABLE,
+  takeChange,
+  type WantedChange,
+} from '@nextvisit/operator-changes'
 import type { EnvironmentVariables } from '@nextvisit/service-kit'
-import { z } from 'zod'
 import { logConnection, operatingUser } from '../environment/config.ts'
-import { CliError } from '../errors.ts'
+import { CliError, EXIT } from '../errors.ts'
 
-/** The variable in which the console names the person for whom it runs a command, and the change that goes on. */
-const GIVEN_VARIABLE = 'NEXTVISIT_CHANGE'
 /** The name that a person gives to the commands of a shell. */
 const NAME_VARIABLE = 'NEXTVISIT_ACTOR'
-
-const GivenChange = z.object({ changeId: Uuid, actor: OperatorChangeActor })
 
 /** Ends a command whose change cannot be written to the log first. */
 export class NotRecordedError extends CliError {
@@ -28,8 +29,13 @@ export class NotRecordedError extends CliError {
 
 /** Returns the operator of a command: the person in the console that runs it, or the user of the shell. */
 export function changeAuthor(env: EnvironmentVariables): ChangeAuthor {
-  const given = env[GIVEN_VARIABLE]
-  if (given !== undefined) return GivenChange.parse(JSON.parse(given))
+  const handed = env[HANDED_CHANGE_VARIABLE]
+  if (handed !== undefined) {
+    const author = takeChange(handed, env['INTERNAL_TOKEN'])
+    if (author) return author
+    const message = `${HANDED_CHANGE_VARIABLE} is malformed. Only the console sets it: unset it. ${NAME_VARIABLE} takes your name.`
+    throw new CliError(message, EXIT.usage)
+  }
   const user = operatingUser()
   const name = env[NAME_VARIABLE] ?? user
   return { actor: { kind: 'command', name, isVerified: false, via: `${user}@${hostname()}` } }

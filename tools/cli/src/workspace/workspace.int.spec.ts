@@ -369,7 +369,7 @@ describe('applying a webhook', () => {
     const in24h = { now: new Date('2026-11-29T12:00:00.000Z') }
     const later = await applyWith(both, moved, in24h, { HOOK_SECRET: SECOND_SECRET })
     expect(later.outcome === 'applied' && later.changes.map(changeLine)).toEqual([
-      '~ acme/shop webhook crm url https://a.example → https://b.example',
+      '~ acme/shop webhook crm url a.example → b.example',
     ])
     expect(await crmOf()).not.toHaveProperty('previousSecret')
   })

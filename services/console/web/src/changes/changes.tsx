@@ -110,7 +110,7 @@ function List({ answer: { changes, older, lookedBackTo, unreadable } }: { readon
       ) : (
         <TableCard title="Changes" columns={['Requested', 'Outcome', 'Change', 'Where', 'By', 'Details']}>
           {changes.map((change) => (
-            <ChangeRow key={`${change.changeId}/${change.outcome}`} change={change} />
+            <ChangeRow key={`${change.changeId}/${change.requestedAt}/${change.outcome}`} change={change} />
           ))}
         </TableCard>
       )}
