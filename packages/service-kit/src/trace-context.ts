@@ -5,7 +5,7 @@ const SAMPLED = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f][13579b
 const LAST_DIGIT = 54
 const ZERO = 48
 
-/** Returns true for the W3C `traceparent` of a sampled trace. Anybody may have written it: it may have any form. */
+/** Returns true for the W3C `traceparent` of a sampled trace. Anyone may have written it: it may have any form. */
 export function isSampled(traceparent: string | undefined): traceparent is string {
   // Almost all are not sampled, and end with 0.
   return traceparent !== undefined && traceparent.charCodeAt(LAST_DIGIT) !== ZERO && SAMPLED.test(traceparent)

@@ -1,7 +1,7 @@
 import type { Recorded } from '@nextvisit/consumer'
 import type { AnyFormFact, Webhook } from '@nextvisit/contracts'
 import type { NewRow, Sql } from '@nextvisit/database'
-import { capturedMembersOf, deliveryIdOf, type ThinPayload } from '@nextvisit/domain'
+import { capturedMembersOf, deliveryIdOf, LIVE_STREAM, type ThinPayload } from '@nextvisit/domain'
 import type { EndpointRef } from '@nextvisit/catalog'
 import { isSampled } from '@nextvisit/service-kit'
 import { deliveries, turns } from './tables.ts'
@@ -40,7 +40,8 @@ export function deliveryOf(
     at: fact.at,
     body,
     capture: capturedMembersOf(type, webhook.include),
-    traceparent: isSampled(traceparent) ? traceparent : undefined,
+    // A replay repeats what an old trace has shown.
+    traceparent: replayId === LIVE_STREAM && isSampled(traceparent) ? traceparent : undefined,
     status: 'pending',
     attempts: 0,
     round: 0,

@@ -22,7 +22,7 @@ export interface AnswerRequestParts extends CheckRequestParts {
   readonly onAnswered: (route: Route, status: number, durationMs: number, traceparent: string) => void
   /** Called for every refused request, and for every refused item of a batch. */
   readonly onRefused: ReturnType<typeof createKeptRefusals>['note']
-  /** Decides which requests are sampled. Absent: none. */
+  /** Decides which requests with a valid key are sampled. Absent: none. */
   readonly sample?: Sample | undefined
   readonly tracing?: Tracing | undefined
   readonly logger: Logger
@@ -39,6 +39,8 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
   async function checkAndHandle(state: RequestState): Promise<Handled | Aborted> {
     const key = await checks.authenticate(state)
     if ('outcome' in key) return key
+    // Only now: requests without a key take no room of others' traces.
+    if (sample) state.trace = traceOf(state.request.headers['traceparent'], state.requestId, sample)
     const bill = createBill(rateLimiter, key, state.route.maxItems)
     state.bill = bill
     const tooFast = await bill.enter()
@@ -134,7 +136,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
       parameters,
       request,
       beganAt,
-      trace: traceOf(request.headers['traceparent'], requestId, sample),
+      trace: traceOf(request.headers['traceparent'], requestId),
       requestId,
       receivedMs: Date.now(),
       deadlineAt: beganAt + requestBudgetMs,

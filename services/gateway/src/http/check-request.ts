@@ -26,7 +26,8 @@ export interface RequestState {
   readonly request: IncomingMessage
   /** A `performance.now()` instant. */
   readonly beganAt: number
-  readonly trace: RequestTrace
+  /** Not sampled before the key is known. */
+  trace: RequestTrace
   /** Replaced by the id that a request with an `Idempotency-Key` shares with its repeats. */
   requestId: string
   /** When the body had arrived, ms since the epoch. */

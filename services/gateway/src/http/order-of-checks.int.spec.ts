@@ -148,3 +148,24 @@ it.each<[string, number, object, object?]>([
   const send = (given: object) => fetch(url, { method: 'POST', headers: { ...headers }, body: JSON.stringify(given) })
   expect([(await send(body)).status, parsed]).toEqual([status, 0])
 })
+
+it('a request without a valid key is no question to the sampler, and takes no room of the traces of others', async () => {
+  const asked: string[] = []
+  const traceparents: string[] = []
+  const parts = answerRequestParts({
+    sample: (traceId) => asked.push(traceId) > 0,
+    onAnswered: (_route, _status, _durationMs, traceparent) => void traceparents.push(traceparent),
+  })
+  const route = { method: 'GET', pattern: '/test', keyKind: 'admin', handle: async () => answer(200, {}) } as const
+  const url = await givenRoute(route, parts)
+  const traceIds = ['a', 'b', 'c', 'd'].map((digit) => digit.repeat(32))
+  const keys = [undefined, 'nv_admin_unknown', SDK_KEY, KEY]
+  for (const [index, traceId] of traceIds.entries()) {
+    const traceparent = `00-${traceId}-${'1'.repeat(16)}-01`
+    const key = keys[index]
+    await (await fetch(url, { headers: { traceparent, ...(key && { 'X-Api-Key': key }) } })).text()
+  }
+  expect(asked).toEqual(traceIds.slice(3))
+  const flags = traceparents.map((traceparent) => [traceparent.slice(3, 35), traceparent.slice(-2)])
+  expect(flags).toEqual(traceIds.map((traceId) => [traceId, traceId === traceIds[3] ? '01' : '00']))
+})

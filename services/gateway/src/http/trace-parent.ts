@@ -15,7 +15,7 @@ export interface RequestTrace {
 
 /**
  * Returns the trace of a request: the caller's, or the request id without dashes as a new one. The gateway's span is the random
- * half of the request id. `sample` decides whether it is sampled. Absent: it is not, whatever the caller says.
+ * half of the request id. `sample` decides whether it is sampled. Absent: it is not, even if the caller's is.
  */
 export function traceOf(header: string | string[] | undefined, requestId: string, sample?: Sample): RequestTrace {
   const given = typeof header === 'string' && !TOO_LONG.test(header) ? TRACE_PARENT.exec(header) : null

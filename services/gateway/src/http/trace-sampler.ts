@@ -42,7 +42,7 @@ export const samplerConfig = z
   })
 
 /**
- * Creates the sampler. Anybody may choose a trace id and set the flag, so callers' traces have a bound, and take no room from those
+ * Creates the sampler. A caller may choose a trace id and set the flag, so callers' traces have a bound, and take no room from those
  * that begin here. The ratio is of the last 56 bits of the trace id, which are random (W3C Trace Context, level 2).
  */
 export function createTraceSampler(
