@@ -10,6 +10,8 @@ interface RedisConnectionOptions {
   readonly logger: Logger
   /** Timeout of a command. Redis may still execute it, so nothing may rely on exact values in Redis. */
   readonly commandTimeoutMs?: number
+  /** What an outage means, for the log. Default: `continuing without it`. */
+  readonly outage?: string
 }
 
 export interface RedisConnection {
@@ -43,7 +45,7 @@ export function createRedisSubscriber(options: RedisConnectionOptions): RedisCon
 }
 
 function createConnection(
-  { url, name, logger, commandTimeoutMs }: RedisConnectionOptions,
+  { url, name, logger, commandTimeoutMs, outage: consequence = 'continuing without it' }: RedisConnectionOptions,
   defaultTimeoutMs: number,
 ): RedisConnection {
   const client = new Redis(url, {
@@ -62,7 +64,7 @@ function createConnection(
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   })
   const outage = createOutageLog(logger, {
-    began: 'Redis is unavailable; continuing without it',
+    began: `Redis is unavailable; ${consequence}`,
     ended: 'Redis is back',
   })
   let isWanted = false

@@ -60,6 +60,8 @@ interface ConsoleParts
   readonly redis: RedisConnection['client']
   /** The token that services share. */
   readonly internalToken: string
+  /** It, and others during a rotation. */
+  readonly acceptedTokens: readonly string[]
   readonly logger: Logger
 }
 
@@ -124,10 +126,15 @@ export async function createConsole(parts: ConsoleParts) {
   }
 
   const site = createSite(parts.publicUrl)
-  const sessions = createSessions({ redis, nowMs })
+  const sessions = createSessions({ redis, nowMs, tokens, logger })
   const hasTokens = tokens.operator !== undefined || tokens.viewer !== undefined
   const withProvider = (own: NonNullable<ConsoleConfig['openId']>, base: URL) => {
-    return { ...own, base, provider: createIdentityProvider({ openId: own, base, nowMs, logger }) }
+    return {
+      ...own,
+      base,
+      secrets: parts.acceptedTokens,
+      provider: createIdentityProvider({ openId: own, base, nowMs, logger }),
+    }
   }
   const app = createApp({
     site,
@@ -139,6 +146,7 @@ export async function createConsole(parts: ConsoleParts) {
       checkToken: hasTokens ? createTokenCheck(tokens, nowMs) : undefined,
       openId: openId && site.base && withProvider(openId, site.base),
       canTry,
+      nowMs,
       logger,
     }),
     changes,

@@ -15,12 +15,19 @@ const logger = createLogger('console', config.logLevel)
 const connection = { ...config.kafka, clientId: 'nextvisit-console' }
 /** A slower answer is no answer: the page then says that Redis is unavailable. */
 const REDIS_TIMEOUT_MS = 1_000
-const redis = createRedis({ url: config.redisUrl, name: 'console', logger, commandTimeoutMs: REDIS_TIMEOUT_MS })
+const redis = createRedis({
+  url: config.redisUrl,
+  name: 'console',
+  logger,
+  commandTimeoutMs: REDIS_TIMEOUT_MS,
+  outage: 'nobody is recognized until it is back',
+})
 const { app, sampler, feed, commands } = await createConsole({
   ...config,
   connection,
   redis: redis.client,
   internalToken: config.internalServer.token,
+  acceptedTokens: config.internalServer.acceptedTokens,
   logger,
 })
 const internalServer = createInternalServer({

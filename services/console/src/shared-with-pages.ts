@@ -11,7 +11,7 @@ export const MAX_NAME_CHARACTERS = 60
 /** Address, below the console's, that leads to the identity provider. */
 export const BEGIN_SIGN_IN_PATH = 'api/session/begin'
 /** Reasons, in the address of a page, why a sign-in with the identity provider has failed. */
-export const SIGN_IN_PROBLEMS = ['no-role', 'expired', 'refused', 'unavailable', 'no-sessions'] as const
+export const SIGN_IN_PROBLEMS = ['no-role', 'expired', 'refused', 'unavailable', 'too-many', 'no-sessions'] as const
 export type SignInProblem = (typeof SIGN_IN_PROBLEMS)[number]
 /** Part of a name that a list is searched for. */
 export const MAX_SEARCH_CHARACTERS = 100

@@ -28,7 +28,7 @@ const [key, unknownKey] = [givenKey(), givenKey()]
 const unsigned = (claims: Members): string => `${encode(ENCODED_NONE)}.${encode(claims)}.`
 
 /**
- * Starts an issuer that signs in whoever comes, and whose ID tokens a spec can falsify. `claims` are added to those of a valid
+ * Starts an issuer that signs in everyone who comes, and whose ID tokens a spec can falsify. `claims` are added to those of a valid
  * token, or replace them; `sign` signs it.
  */
 export async function givenIssuer() {

@@ -8,10 +8,15 @@ export async function givenSessions({
   url = inject('redisUrl'),
   keyPrefix = `${randomUUID()}:`,
   nowMs = () => Date.now(),
+  tokens = {} as { readonly operator?: string; readonly viewer?: string },
+  logger = createLogger('console', 'silent'),
 } = {}) {
-  const logger = createLogger('console', 'silent')
   const redis = createRedis({ url, name: 'console', logger, commandTimeoutMs: 10_000 })
   await redis.start()
   onTestFinished(redis.stop)
-  return { sessions: createSessions({ redis: redis.client, nowMs, keyPrefix }), redis: redis.client, keyPrefix }
+  return {
+    sessions: createSessions({ redis: redis.client, nowMs, tokens, logger, keyPrefix }),
+    redis: redis.client,
+    keyPrefix,
+  }
 }

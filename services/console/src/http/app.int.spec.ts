@@ -86,6 +86,7 @@ async function givenConsole(publicUrl?: string): Promise<string> {
         checkToken,
         openId: undefined,
         canTry: async () => false,
+        nowMs,
         logger,
       }),
       webFiles: await readWebFiles(folder, site.basePath),

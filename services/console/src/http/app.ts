@@ -42,7 +42,7 @@ const SIGNED_OUT = refuse(401, 'signed-out', 'Sign in to continue.')
 const NO_SESSIONS = refuse(
   503,
   'no-sessions',
-  'The console cannot tell who you are: sessions are in Redis, which does not answer. You stay signed in, and the page works again with Redis. nextvisit status works without it.',
+  'The console cannot tell who you are: sessions are in Redis, which does not answer or refuses. You stay signed in, and the page works again with Redis. The log of the console says why. nextvisit status works without Redis.',
 )
 const NO_SUCH_ROUTE = refuse(404, 'no-such-route', 'The console has no such address.')
 const FAILED = refuse(500, 'failed', 'The request failed. The log of the console says why.')

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
+import { createLogger } from '@nextvisit/service-kit'
 import { until } from '@nextvisit/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { givenSessions } from '../../test/given-sessions.ts'
 import type { Role } from './define-route.ts'
 import { IDLE_MS, NoSessionsError, type Session, type Sessions, TOKEN_SESSION_MS } from './sessions.ts'
@@ -107,6 +109,41 @@ describe('createSessions', () => {
     const flood = await openMany(210, 'viewer', '10.0.0.3')
     expect([await openOf(others), await openOf(flood)]).toEqual([20, 180])
     expect(await isOpen(operator)).toBe(true)
+  })
+
+  it('ends the sessions of a token that was replaced, and no others', async () => {
+    const { sessions, keyPrefix } = await givenSessions({ tokens: { operator: 'the first', viewer: 'another' } })
+    const later = await givenSessions({ keyPrefix, tokens: { operator: 'the second', viewer: 'another' } })
+    const without = await givenSessions({ keyPrefix })
+    const openWithToken = (role: Role) =>
+      sessions.open({ role, name: 'Ada', isVerified: false, subject: null, host: HOST, address: '', lastsMs: 60_000 })
+    const opened = [await openWithToken('operator'), await openWithToken('viewer'), await openIn(sessions)('operator')]
+    const foundBy = async ({ find }: Sessions) =>
+      (await Promise.all(opened.map(({ id }) => find(id, HOST)))).map((found) => found !== undefined)
+    expect(await foundBy(sessions)).toEqual([true, true, true])
+    expect(await foundBy(later.sessions)).toEqual([false, true, true])
+    expect(await foundBy(without.sessions)).toEqual([false, false, true])
+  })
+
+  it('logs once why Redis keeps no sessions, while it answers', async () => {
+    const { redis: admin } = await givenSessions()
+    const username = `spec-${randomUUID()}`
+    onTestFinished(async () => void (await admin.call('ACL', 'DELUSER', username)))
+    await admin.call('ACL', 'SETUSER', username, 'on', '>secret', '~*', '&*', '+@all', '-set')
+    const lines: string[] = []
+    const logger = createLogger('console', 'info', { write: (line: string) => void lines.push(line) })
+    const url = Object.assign(new URL(inject('redisUrl')), { username, password: 'secret' }).href
+    const { sessions } = await givenSessions({ url, logger })
+    for (const id of ['a', 'b']) {
+      await expect(openIn(sessions)('viewer')).rejects.toThrow(NoSessionsError)
+      expect(await sessions.find(id.repeat(43), HOST)).toBeUndefined()
+    }
+    await admin.call('ACL', 'SETUSER', username, '+set')
+    await openIn(sessions)('viewer')
+    expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([
+      { msg: 'Sessions of the console fail in Redis: open', because: expect.stringContaining('NOPERM') as string },
+      { msg: 'Sessions of the console work again: open' },
+    ])
   })
 
   it('recognizes nobody, and says why, while Redis does not answer', async () => {

@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto'
-import type { RedisConnection } from '@nextvisit/service-kit'
+import { createHash, randomBytes, scryptSync } from 'node:crypto'
+import { createOutageLog, type Logger, messageOf, type RedisConnection } from '@nextvisit/service-kit'
 import { z } from 'zod'
+import type { ConsoleConfig } from '../config.ts'
 import { Actor } from './actor.ts'
 import { Role } from './define-route.ts'
 
@@ -26,7 +27,7 @@ export interface Person extends Pick<Actor, 'role' | 'name' | 'isVerified' | 'su
   readonly lastsMs: number
 }
 
-/** Every function rejects with {@link NoSessionsError} if Redis does not answer. */
+/** Every function rejects with {@link NoSessionsError} if Redis does not answer, or refuses. */
 export interface Sessions {
   readonly open: (person: Person) => Promise<Session>
   /** `host`: of the request. */
@@ -34,13 +35,13 @@ export interface Sessions {
   readonly close: (session: Pick<Session, 'id' | 'role'>) => Promise<void>
 }
 
-/** Redis does not answer, so nobody can be recognized. */
+/** Redis does not answer, or refuses, so nobody can be recognized. */
 export class NoSessionsError extends Error {
   readonly code = 'NO_SESSIONS'
   readonly retryable = true
 
   constructor(cause: unknown) {
-    super('The sessions of the console are in Redis, which does not answer.', { cause })
+    super('The sessions of the console are in Redis, which does not answer or refuses.', { cause })
     this.name = 'NoSessionsError'
   }
 }
@@ -52,7 +53,7 @@ export const IDLE_MS = 2 * 3_600_000
 /** Sessions of one role. Beyond this number, a further one ends another of the same role. */
 const MAX_SESSIONS = 200
 const ID_BYTES = 32
-const Id = z.string().regex(/^[\w-]{43}$/)
+const ID = /^[\w-]{43}$/
 /** For each session: more than a person views in a day. */
 const MAX_REVEALED = 1_000
 
@@ -61,12 +62,17 @@ const StoredSession = z.object({
   host: z.string(),
   address: z.string(),
   expiresAtMs: z.number(),
+  /** Of the token that opened it: a session ends with its token. null: the identity provider did. */
+  tokenDigest: z.string().nullable(),
 })
 type StoredSession = z.infer<typeof StoredSession>
 
 interface SessionsParts {
   readonly redis: RedisConnection['client']
   readonly nowMs: () => number
+  /** The tokens of this process, which end the sessions of former ones. Default: none. */
+  readonly tokens?: Partial<ConsoleConfig['tokens']>
+  readonly logger: Logger
   /** Default: `nextvisit:`. */
   readonly keyPrefix?: string
 }
@@ -77,7 +83,12 @@ interface SessionsParts {
  * the least recently used session of the address with the most sessions of that role. Frequent sign-ins therefore evict no
  * sessions of the other role or of other addresses.
  */
-export function createSessions({ redis, nowMs, keyPrefix = 'nextvisit:' }: SessionsParts): Sessions {
+export function createSessions(parts: SessionsParts): Sessions {
+  const { redis, nowMs, tokens = {}, logger, keyPrefix = 'nextvisit:' } = parts
+  const orNoSessions = createOrNoSessions(logger)
+  const digests = { operator: digestOf(tokens.operator), viewer: digestOf(tokens.viewer) }
+  const tokenDigestOf = ({ role, isVerified }: Pick<Actor, 'role' | 'isVerified'>) =>
+    isVerified ? null : digests[role]
   const sessionKey = (hash: string) => `${keyPrefix}console-session:${hash}`
   const revealedKey = (hash: string) => `${keyPrefix}console-revealed:${hash}`
   /** Hashes of the sessions of a role, by the time of the last use. */
@@ -124,6 +135,7 @@ export function createSessions({ redis, nowMs, keyPrefix = 'nextvisit:' }: Sessi
         names.add(name)
         const key = revealedKey(hash)
         await orNoSessions(
+          'reveal',
           redis
             .multi()
             .zadd(key, nowMs(), name)
@@ -140,7 +152,8 @@ export function createSessions({ redis, nowMs, keyPrefix = 'nextvisit:' }: Sessi
     const id = randomBytes(ID_BYTES).toString('base64url')
     const hash = hashOf(id)
     const actor: Actor = { ...person, logName: randomBytes(4).toString('hex') }
-    const stored = { ...actor, host, address, expiresAtMs: nowMs() + lastsMs }
+    const expiresAtMs = nowMs() + lastsMs
+    const stored: StoredSession = { ...actor, host, address, expiresAtMs, tokenDigest: tokenDigestOf(actor) }
     await redis
       .multi()
       .set(sessionKey(hash), JSON.stringify(stored), 'PX', Math.min(IDLE_MS, lastsMs))
@@ -148,15 +161,15 @@ export function createSessions({ redis, nowMs, keyPrefix = 'nextvisit:' }: Sessi
       .pexpire(roleKey(actor.role), TOKEN_SESSION_MS)
       .exec()
     await makeRoom(actor.role)
-    return { ...actor, id, expiresAtMs: stored.expiresAtMs, revealed: revealedOf(hash, stored, []) }
+    return { ...actor, id, expiresAtMs, revealed: revealedOf(hash, stored, []) }
   }
 
-  async function find(id: string | undefined, host: string): Promise<Session | undefined> {
-    if (!Id.safeParse(id).success || id === undefined) return undefined
+  async function find(id: string, host: string): Promise<Session | undefined> {
     const hash = hashOf(id)
     const [text, names] = await Promise.all([redis.get(sessionKey(hash)), redis.zrange(revealedKey(hash), '0', '-1')])
     const stored = parseStored(text)
     if (!stored || stored.host !== host || stored.expiresAtMs <= nowMs()) return undefined
+    if (stored.tokenDigest !== tokenDigestOf(stored)) return undefined
     // Nobody waits for it: without it, the session ends a little earlier.
     void touch(hash, stored).catch(() => {})
     const { role, name, isVerified, subject, logName, expiresAtMs } = stored
@@ -165,18 +178,46 @@ export function createSessions({ redis, nowMs, keyPrefix = 'nextvisit:' }: Sessi
   }
 
   return {
-    open: (person) => orNoSessions(open(person)),
-    find: (id, host) => orNoSessions(find(id, host)),
-    close: ({ id, role }) => orNoSessions(remove(role, [hashOf(id)])),
+    open: (person) => orNoSessions('open', open(person)),
+    // Without an id, Redis is not asked, which says nothing about an outage.
+    find: async (id = '', host) => (ID.test(id) ? orNoSessions('find', find(id, host)) : undefined),
+    close: ({ id, role }) => orNoSessions('close', remove(role, [hashOf(id)])),
   }
 }
 
-async function orNoSessions<Answer>(work: Promise<Answer>): Promise<Answer> {
-  try {
-    return await work
-  } catch (error) {
-    throw new NoSessionsError(error)
+/**
+ * Creates the function that turns errors of Redis into {@link NoSessionsError}, and logs the first of each outage. Actions fail apart
+ * from each other: a full Redis refuses only those that write.
+ */
+function createOrNoSessions(logger: Logger) {
+  const outages = new Map<string, ReturnType<typeof createOutageLog>>()
+  return async <Answer>(action: string, work: Promise<Answer>): Promise<Answer> => {
+    const lines = {
+      began: `Sessions of the console fail in Redis: ${action}`,
+      ended: `Sessions of the console work again: ${action}`,
+    }
+    const outage = outages.get(action) ?? createOutageLog(logger, lines)
+    outages.set(action, outage)
+    try {
+      const answer = await work
+      outage.end()
+      return answer
+    } catch (error) {
+      outage.begin({ because: causeOf(error) })
+      throw new NoSessionsError(error)
+    }
   }
+}
+
+/** Returns the words of Redis. A refused transaction has them in the errors of its commands. */
+function causeOf(error: unknown): string {
+  const refused = error instanceof Error && 'previousErrors' in error ? error.previousErrors : undefined
+  return messageOf(Array.isArray(refused) && refused.length > 0 ? (refused[0] as unknown) : error)
+}
+
+/** It verifies no guess of a weak token quickly. */
+function digestOf(token: string | undefined): string | null {
+  return token === undefined ? null : scryptSync(token, 'nextvisit console: session', 8).toString('hex')
 }
 
 function hashOf(id: string): string {

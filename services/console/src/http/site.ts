@@ -29,7 +29,7 @@ const OWN_HEADER = 'x-nextvisit-console'
 const COOKIE = 'nextvisit_console'
 const SIGN_IN_COOKIE = 'nextvisit_console_sign_in'
 /** For the pages of the provider: passwords, second factors. */
-const SIGN_IN_MS = 15 * 60_000
+export const SIGN_IN_MS = 15 * 60_000
 
 /**
  * `publicUrl`: address behind a proxy. Without it, the address is `Host` over HTTP.

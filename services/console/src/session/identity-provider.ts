@@ -180,10 +180,13 @@ function withSecret(secret: string): openid.ClientAuth {
   }
 }
 
+/** Of the standard. A stranger may have written any text into the address that ends a sign-in. */
+const ERROR_CODE = /^[a-z_]{1,40}$/
+
 /** Returns codes and words of the standard and of openid-client. They quote no token, and nothing about a person. */
 function reasonOf(error: unknown): string {
   if (error instanceof openid.ResponseBodyError || error instanceof openid.AuthorizationResponseError)
-    return error.error
+    return ERROR_CODE.test(error.error) ? error.error : 'unknown'
   if (!(error instanceof Error)) return messageOf(error)
   const { cause } = error
   if (cause instanceof Response) return `${error.message}: ${cause.status}`

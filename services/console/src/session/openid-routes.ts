@@ -1,9 +1,11 @@
 import { Router } from 'express'
 import type { ConsoleConfig } from '../config.ts'
 import { NoSessionsError } from '../http/sessions.ts'
-import type { Site } from '../http/site.ts'
+import { SIGN_IN_MS, type Site } from '../http/site.ts'
 import { BEGIN_SIGN_IN_PATH, type SignInProblem } from '../shared-with-pages.ts'
-import { CALLBACK_PATH, type IdentityProvider, SignInChecks } from './identity-provider.ts'
+import { createBegunSignIns } from './begun-sign-in.ts'
+import { CALLBACK_PATH, type IdentityProvider } from './identity-provider.ts'
+import { createLimitedSignIns } from './limited-sign-ins.ts'
 import type { OpenSession } from './open-session.ts'
 import { returnAddress } from './return-address.ts'
 
@@ -11,39 +13,44 @@ export interface OpenId extends NonNullable<ConsoleConfig['openId']> {
   /** The console's address for browsers, with a slash at the end. */
   readonly base: URL
   readonly provider: IdentityProvider
+  /** Secrets that every console of the installation knows, the newest first. */
+  readonly secrets: readonly string[]
 }
 
 interface OpenIdRouterParts {
   readonly site: Site
   readonly openId: OpenId
   readonly openSession: OpenSession
+  readonly nowMs: () => number
 }
 
 /**
  * Creates the two addresses to which pages lead during a sign-in: away to the provider, and back. Both answer with redirects. A
- * cookie of the browser holds the begun sign-in, so any process of the console can end it.
+ * signed cookie of the browser holds the begun sign-in, so any process of the console can end it.
  */
-export function createOpenIdRouter({ site, openId, openSession }: OpenIdRouterParts): Router {
-  const { provider, base, sessionMs } = openId
+export function createOpenIdRouter({ site, openId, openSession, nowMs }: OpenIdRouterParts): Router {
+  const { provider, base, sessionMs, secrets } = openId
+  const begunSignIns = createBegunSignIns({ secrets, lastsMs: SIGN_IN_MS, nowMs })
+  const limited = createLimitedSignIns(nowMs)
   const router = Router()
 
   router.get(belowApi(BEGIN_SIGN_IN_PATH), async (request, response) => {
     const returnTo = returnAddress(base, request.query['return'])
     const begun = await provider.begin(request.query['again'] === '1')
     if (!begun) return response.redirect(303, withProblem(returnTo, 'unavailable'))
-    site.signInCookie.set(request, response, JSON.stringify({ ...begun.checks, returnTo }))
+    site.signInCookie.set(request, response, begunSignIns.write({ checks: begun.checks, returnTo }))
     response.redirect(303, begun.address)
   })
 
   router.get(belowApi(CALLBACK_PATH), async (request, response) => {
-    const begun = parseBegun(site.signInCookie.of(request))
+    const begun = begunSignIns.read(site.signInCookie.of(request))
     site.signInCookie.clear(request, response)
-    // A server of the same domain may have written the cookie.
     const returnTo = returnAddress(base, begun?.returnTo)
     const leave = (problem: SignInProblem) => response.redirect(303, withProblem(returnTo, problem))
     if (!begun) return leave('expired')
     const answer = new URLSearchParams(request.url.split('?')[1] ?? '')
-    const signIn = await provider.complete(answer, begun.checks)
+    const { address } = site.callerOf(request)
+    const signIn = await limited(address, () => provider.complete(answer, begun.checks))
     if (signIn.outcome !== 'signed-in') return leave(signIn.outcome)
     const { outcome: _, ...person } = signIn
     try {
@@ -61,21 +68,6 @@ export function createOpenIdRouter({ site, openId, openSession }: OpenIdRouterPa
 /** Returns a path as the router sees it, which serves what is below `api`. */
 function belowApi(path: string): string {
   return path.replace(/^api/, '')
-}
-
-const Begun = SignInChecks.extend({ returnTo: SignInChecks.shape.state })
-
-/** Reads the cookie of a begun sign-in; undefined: there is none, or it is not from this version. */
-function parseBegun(
-  text: string | undefined,
-): { readonly checks: SignInChecks; readonly returnTo: string } | undefined {
-  if (text === undefined) return undefined
-  try {
-    const { returnTo, ...checks } = Begun.parse(JSON.parse(text))
-    return { checks, returnTo }
-  } catch {
-    return undefined
-  }
 }
 
 function withProblem(address: string, problem: SignInProblem): string {

@@ -109,6 +109,10 @@ describe('the sign-in with an OpenID Connect provider', () => {
     await browser.follow(`${one}/api/session/begin`)
     const second = browser.cookiesOf(one).get(name)
     expect(new Set(['p'.repeat(43), first, second]).size).toBe(3)
+    expect(await browser.call(one, 'GET', 'session')).toMatchObject({ name: 'Ada Lovelace' })
+    // The second sign-in has ended the first session.
+    browser.cookiesOf(one).set(name, first ?? '')
+    expect(await browser.call(one, 'GET', 'session')).toBeNull()
   })
 
   it('refuses a way back that this browser has not begun, or has gone before', async () => {
@@ -126,7 +130,7 @@ describe('the sign-in with an OpenID Connect provider', () => {
     expect(await ada.follow(way)).toBe(`${one}/?problem=refused`)
   })
 
-  it('returns to no other site, whatever the address or the cookie says', async () => {
+  it('returns to no other site, even if the address or the cookie says so', async () => {
     const { one } = await givenTeam()
     const browser = givenBrowser()
     const evil = encodeURIComponent('https://evil.example/')
@@ -134,9 +138,9 @@ describe('the sign-in with an OpenID Connect provider', () => {
     const way = await browser.follow(`${one}/api/session/begin?return=/live`, isCallback)
     const jar = browser.cookiesOf(one)
     const [name = ''] = [...jar.keys()].filter((given) => given.includes('sign_in'))
-    const begun = JSON.parse(Buffer.from(jar.get(name) ?? '', 'base64url').toString()) as object
-    jar.set(name, Buffer.from(JSON.stringify({ ...begun, returnTo: 'https://evil.example/' })).toString('base64url'))
-    expect(await browser.follow(way)).toBe(`${one}/`)
+    const begun = Buffer.from(jar.get(name) ?? '', 'base64url').toString()
+    jar.set(name, Buffer.from(begun.replace(`${one}/live`, 'https://evil.example/')).toString('base64url'))
+    expect(await browser.follow(way)).toBe(`${one}/?problem=expired`)
   })
 
   it('begins at one console and ends at another, and a sign-out at one ends the session at both', async () => {
@@ -221,6 +225,46 @@ describe('an issuer that cannot be trusted', () => {
     expect([authorization, body?.get('client_secret')]).toEqual([header, member])
   })
 
+  it('asks the provider nothing for a sign-in that no console has begun', async () => {
+    const { issuer, lines, one, browser, signIn } = await givenConsole({ clientSecret: 'a secret' })
+    await browser.follow(`${one}/`)
+    const checks = { state: 'a state', nonce: 'a nonce', codeVerifier: 'a verifier' }
+    const begun = JSON.stringify({ checks, returnTo: `${one}/`, untilMs: Date.now() + 60_000 })
+    for (const forged of [JSON.stringify({ ...checks, returnTo: `${one}/` }), begun, `${'A'.repeat(43)}.${begun}`]) {
+      const cookie = Buffer.from(forged).toString('base64url')
+      browser.cookiesOf(one).set(`nextvisit_console_sign_in_${new URL(one).port}`, cookie)
+      const way = `${one}/api/session/callback?state=a%20state&code=x`
+      expect(await browser.follow(way)).toBe(`${one}/?problem=expired`)
+    }
+    expect([issuer.tokenRequests, lines]).toEqual([[], []])
+    expect(await signIn()).toBe(`${one}/`)
+  })
+
+  it('is asked for ten failed sign-ins of an address in a minute, each with a line in the log', async () => {
+    const { issuer, lines, one, signIn } = await givenConsole()
+    issuer.claims = { nonce: 'another' }
+    const ends: string[] = []
+    for (let count = 0; count < 12; count += 1) ends.push(new URL(await signIn()).search)
+    expect(ends.slice(9)).toEqual(['?problem=refused', '?problem=too-many', '?problem=too-many'])
+    expect([issuer.tokenRequests.length, lines.length]).toEqual([10, 10])
+    issuer.claims = {}
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 })
+    expect(await signIn()).toBe(`${one}/`)
+  })
+
+  it.each([
+    ['access_denied', 'access_denied'],
+    ['Ring%20555-0100%20now', 'unknown'],
+    ['a'.repeat(41), 'unknown'],
+  ])('gives the log the error %s as %s', async (error, logged) => {
+    const { lines, one, browser } = await givenConsole()
+    const way = await browser.follow(`${one}/api/session/begin`, isCallback)
+    const state = new URL(way).searchParams.get('state')
+    const end = await browser.follow(`${one}/api/session/callback?state=${state}&error=${error}`)
+    expect(end).toBe(`${one}/?problem=refused`)
+    expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([{ because: logged }])
+  })
+
   it('tolerates clocks that differ by half a minute', async () => {
     const { issuer, one, signIn } = await givenConsole()
     issuer.claims = { iat: seconds() + 20, exp: seconds() - 20 }
@@ -254,7 +298,11 @@ describe('an issuer that cannot be trusted', () => {
     const { one, browser, signIn } = await givenConsole({ redisUrl: 'redis://127.0.0.1:1' })
     expect(await signIn()).toBe(`${one}/?problem=no-sessions`)
     expect(await browser.call(one, 'GET', 'session')).toBeNull()
-    browser.cookiesOf(one).set(`nextvisit_console_${new URL(one).port}`, 'p'.repeat(43))
+    const name = `nextvisit_console_${new URL(one).port}`
+    browser.cookiesOf(one).set(name, 'p'.repeat(43))
     expect(await browser.call(one, 'GET', 'session')).toMatchObject({ error: 'no-sessions' })
+    // A sign-out: the browser forgets the session.
+    expect(await browser.call(one, 'DELETE', 'session')).toMatchObject({ error: 'no-sessions' })
+    expect(browser.cookiesOf(one).has(name)).toBe(false)
   })
 })

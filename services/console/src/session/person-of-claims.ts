@@ -24,7 +24,7 @@ export function claimIn(claims: Claims, claim: string): unknown {
   }, claims)
 }
 
-/** Returns the role of a person; undefined: none. Whoever has both roles is an operator. A text is a list of one. */
+/** Returns the role of a person; undefined: none. A person with both roles is an operator. A text is a list of one. */
 export function roleOfClaims(claims: Claims, { claim, operators, viewers }: RoleRules): Role | undefined {
   const value = claimIn(claims, claim)
   const given: readonly unknown[] = Array.isArray(value) ? value : [value]

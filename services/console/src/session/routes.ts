@@ -2,12 +2,12 @@ import type { Logger } from '@nextvisit/service-kit'
 import { type RequestHandler, Router } from 'express'
 import { API_ROUTES } from '../api-routes.ts'
 import { refuse } from '../http/api-route.ts'
-import { badInput, readBodyOf, sendJson, sendRefusal, sessionFields } from '../http/app.ts'
-import { type Session, type Sessions, TOKEN_SESSION_MS } from '../http/sessions.ts'
+import { badInput, readBodyOf, sendJson, sendRefusal } from '../http/app.ts'
+import { NoSessionsError, type Session, type Sessions, TOKEN_SESSION_MS } from '../http/sessions.ts'
 import type { Site } from '../http/site.ts'
 import { type SessionAnswer, sessionApi, type SignInAnswer } from './api.ts'
 import type { TokenCheck } from './check-token.ts'
-import { createOpenSession } from './open-session.ts'
+import { createCloseSession, createOpenSession } from './open-session.ts'
 import { createOpenIdRouter, type OpenId } from './openid-routes.ts'
 
 interface SessionRouterParts {
@@ -19,6 +19,7 @@ interface SessionRouterParts {
   readonly openId: OpenId | undefined
   /** Resolves to true if *Try it* has keys. */
   readonly canTry: () => Promise<boolean>
+  readonly nowMs: () => number
   readonly logger: Logger
 }
 
@@ -27,14 +28,20 @@ const WRONG_TOKEN = refuse(
   'wrong-token',
   'This is not a token of this console. npx -y pnpm start prints it; elsewhere it is CONSOLE_TOKEN.',
 )
+const NOT_ENDED = refuse(
+  503,
+  'no-sessions',
+  'This browser has forgotten your session. Redis does not answer, so the session itself ends later: after two hours without a request.',
+)
 const NO_TOKENS = refuse(403, 'no-tokens', 'This console accepts no tokens. Sign in with the identity provider.')
 
 /** Answers the routes that need no session. They are served apart, as they set and clear its cookie. */
 export function createSessionRouter(parts: SessionRouterParts): RequestHandler {
-  const { site, sessions, checkToken, openId, canTry, logger } = parts
+  const { site, sessions, checkToken, openId, canTry, nowMs, logger } = parts
   const router = Router()
   const readBody = readBodyOf()
-  const openSession = createOpenSession(parts)
+  const closeSession = createCloseSession(parts)
+  const openSession = createOpenSession({ ...parts, closeSession })
 
   const answerOf = async ({ role, name, isVerified, expiresAtMs }: Session): Promise<SessionAnswer> => ({
     role,
@@ -81,16 +88,20 @@ export function createSessionRouter(parts: SessionRouterParts): RequestHandler {
   })
 
   router.delete(`/${API_ROUTES.signOut.path}`, async (request, response) => {
-    const session = await site.sessionOf(request, sessions)
-    if (session) {
-      await sessions.close(session)
-      logger.info({ action: 'sign out', ...sessionFields(session) }, 'console action')
-    }
+    // First: the browser forgets the session even if Redis keeps it.
     site.clearCookie(request, response)
+    let session: Session | undefined
+    try {
+      session = await site.sessionOf(request, sessions)
+      if (session) await closeSession(session)
+    } catch (error) {
+      if (error instanceof NoSessionsError) return sendRefusal(response, NOT_ENDED)
+      throw error
+    }
     const leaveTo = session?.isVerified ? ((await openId?.provider.signOutAddress()) ?? null) : null
     sendJson(response, 200, JSON.stringify({ leaveTo }))
   })
 
-  if (openId) router.use(createOpenIdRouter({ site, openId, openSession }))
+  if (openId) router.use(createOpenIdRouter({ site, openId, openSession, nowMs }))
   return router
 }

@@ -82,6 +82,7 @@ const PROBLEMS: { readonly [Name in Exclude<SignInProblem, 'no-role'>]: (provide
   expired: () => 'The sign-in took longer than 15 minutes, or was begun in another browser or tab. Sign in again.',
   refused: (provider) => `${provider} has not signed you in. The log of the console has the reason.`,
   unavailable: (provider) => `${provider} does not answer. Try again in a moment.`,
+  'too-many': () => 'Too many sign-ins have failed. Try again in a minute.',
   'no-sessions': () => 'The console cannot keep your session, because Redis does not answer. Try again in a moment.',
 }
 
