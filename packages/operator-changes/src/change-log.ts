@@ -1,23 +1,32 @@
-import { createPublisher, type LogConnection, type Logger, type Publisher } from '@nextvisit/log'
-import { type ChangeWriter, createChangeWriter } from './change-writer.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  createPublisher,
+  type LogConnection,
+  type Logger,
+  type Publisher,
+  type PublishOutcome,
+  type RecordToPublish,
+} from '@nextvisit/log'
+import { type ChangeWriter, type ChangeWriterParts, createChangeWriter } from './change-writer.ts'
 
-/** A writer of changes with a connection of its own, for programs that publish nothing else. */
+/** A writer of changes with a connection of its own, so that a missing topic delays no other records of the program. */
 export interface ChangeLog extends ChangeWriter {
-  /** Closes the connection. */
+  /** Lets ends that are being written finish for a moment, and closes the connection. */
   readonly stop: () => Promise<void>
 }
 
-interface ChangeLogOptions {
-  readonly source: 'console' | 'cli'
-  readonly topic?: string | undefined
+interface ChangeLogOptions extends Pick<ChangeWriterParts, 'source' | 'topic' | 'isEndAwaited'> {
   readonly logger?: Logger
 }
 
+/** Shorter than the budget of a request to the gateway. Connecting counts for itself. */
+const WRITE_WITHIN_MS = 1_500
 const STOP_WITHIN_MS = 1_000
 
 /** Creates a writer that connects at its first change, and again after a failure. */
-export function createChangeLog(connection: LogConnection, { source, topic, logger }: ChangeLogOptions): ChangeLog {
+export function createChangeLog(connection: LogConnection, { logger, ...options }: ChangeLogOptions): ChangeLog {
   let starting: Promise<Publisher> | undefined
+  const writing = new Set<Promise<unknown>>()
 
   async function start(): Promise<Publisher> {
     const publisher = createPublisher(connection, logger && { logger })
@@ -31,24 +40,33 @@ export function createChangeLog(connection: LogConnection, { source, topic, logg
     }
   }
 
+  async function publish(written: RecordToPublish, latestAt = Infinity): Promise<PublishOutcome> {
+    starting ??= start()
+    const connected = starting.catch(() => undefined)
+    const publisher = await (latestAt === Infinity ? connected : Promise.race([connected, passing(latestAt)]))
+    const deadlineAt = Math.min(latestAt, performance.now() + WRITE_WITHIN_MS)
+    return publisher?.publish(written, deadlineAt) ?? { outcome: 'not-published', reason: 'stopped' }
+  }
+
   const { record } = createChangeWriter({
-    source,
-    topic,
-    publish: async (written, deadlineAt) => {
-      starting ??= start()
-      const publisher = await starting.catch(() => undefined)
-      // Connecting counts for itself: a command has no other request that waits.
-      const lastsUntil = Math.max(deadlineAt, performance.now() + LEAST_MS)
-      return publisher?.publish(written, lastsUntil) ?? { outcome: 'not-published', reason: 'stopped' }
+    ...options,
+    publish: (written, latestAt) => {
+      const outcome = publish(written, latestAt)
+      writing.add(outcome)
+      return outcome.finally(() => writing.delete(outcome))
     },
+    onEndMissing: (outcome) => logger?.warn({ outcome }, 'The end of a change is not in the log'),
   })
   return {
     record,
     stop: async () => {
+      await Promise.race([Promise.allSettled(writing), sleep(STOP_WITHIN_MS, undefined, { ref: false })])
       const publisher = await starting?.catch(() => undefined)
       await publisher?.stop(STOP_WITHIN_MS)
     },
   }
 }
 
-const LEAST_MS = 1_000
+function passing(latestAt: number): Promise<undefined> {
+  return sleep(Math.max(0, latestAt - performance.now()), undefined, { ref: false })
+}

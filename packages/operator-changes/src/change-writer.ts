@@ -17,6 +17,8 @@ import type { WantedChange } from './wanted-change.ts'
 export interface ChangeAuthor {
   readonly actor: OperatorChangeActor
   readonly changeId?: string | undefined
+  /** A `performance.now()` instant after which nobody waits for the change. Default: none. */
+  readonly deadlineAt?: number | undefined
 }
 
 export interface ChangeEnd {
@@ -45,37 +47,47 @@ export interface ChangeWriter {
   ) => Promise<Recorded<Result>>
 }
 
-interface ChangeWriterParts {
-  readonly publish: (record: RecordToPublish, deadlineAt: number) => Promise<PublishOutcome>
+export interface ChangeWriterParts {
+  /** Never rejects. `latestAt`: the deadline of the author, for a request. */
+  readonly publish: (record: RecordToPublish, latestAt?: number) => Promise<PublishOutcome>
   /** The program, as in `ce_source`. */
   readonly source: 'gateway' | 'console' | 'cli'
   /** Default: `operator-changes`. */
   readonly topic?: string | undefined
+  /** False: the result does not wait until the end is in the log. Default: true. */
+  readonly isEndAwaited?: boolean
+  /** Called for each end that may be missing in the log. */
+  readonly onEndMissing?: (outcome: PublishOutcome['outcome']) => void
 }
-
-/** Shorter than the budget of a request to the gateway. */
-const WRITE_WITHIN_MS = 1_500
 
 /** Creates the writer of changes: the one place where `operator-changes` is written. */
 export function createChangeWriter({
   publish,
   source,
   topic = TOPICS.operatorChanges,
+  isEndAwaited = true,
+  onEndMissing = () => {},
 }: ChangeWriterParts): ChangeWriter {
-  function write(fact: ChangeRequested | ChangeEnded): Promise<PublishOutcome> {
+  function write(fact: ChangeRequested | ChangeEnded, latestAt?: number): Promise<PublishOutcome> {
     const { value, headers } = encodeRecord(fact, { source, time: fact.at })
     const key = fact.organization ?? ''
-    return publish({ topic, partition: 0, key, value, headers }, performance.now() + WRITE_WITHIN_MS)
+    return publish({ topic, partition: 0, key, value, headers }, latestAt)
   }
 
   async function writeEnds(requests: readonly WrittenRequest[], endOf: (nth: number) => ChangeEnd): Promise<void> {
-    await Promise.all(requests.map((written, nth) => write(endedFactOf(written, endOf(nth)))))
+    const written = requests.map(async (request, nth) => {
+      const { outcome } = await write(endedFactOf(request, endOf(nth)))
+      if (outcome !== 'published') onEndMissing(outcome)
+    })
+    const all = Promise.all(written)
+    if (isEndAwaited) await all
+    else all.catch(() => onEndMissing('unknown'))
   }
 
   return {
     record: async (author, wanted, make, endOf) => {
       const facts = wanted.map((change, nth) => requestedFactOf(author, change, nth))
-      const outcomes = await Promise.all(facts.map(write))
+      const outcomes = await Promise.all(facts.map((fact) => write(fact, author.deadlineAt)))
       const requests = facts.flatMap((fact, nth): readonly WrittenRequest[] => {
         const written = outcomes[nth]
         return written?.outcome === 'published' ? [{ fact, offset: written.offset }] : []

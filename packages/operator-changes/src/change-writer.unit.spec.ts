@@ -1,18 +1,26 @@
 import { decodeRecord, MAX_CHANGE_LINES, OperatorChangeFact } from '@nextvisit/contracts'
 import type { PublishOutcome, RecordToPublish } from '@nextvisit/log'
 import { describe, expect, it } from 'vitest'
-import { type ChangeEnd, createChangeWriter } from './change-writer.ts'
+import { type ChangeEnd, type ChangeWriterParts, createChangeWriter } from './change-writer.ts'
 import type { WantedChange } from './wanted-change.ts'
 
 const ACTOR = { kind: 'command', name: 'ada', isVerified: false, via: 'ada@host' } as const
 const MADE: ChangeEnd = { outcome: 'made' }
 
 /** A writer whose log answers with these outcomes, then with success. */
-function givenWriter(outcomes: readonly PublishOutcome['outcome'][] = []) {
+function givenWriter(
+  outcomes: readonly PublishOutcome['outcome'][] = [],
+  options: Pick<ChangeWriterParts, 'isEndAwaited'> = {},
+) {
   const written: RecordToPublish[] = []
+  const deadlines: (number | undefined)[] = []
+  const missingEnds: string[] = []
   const { record } = createChangeWriter({
+    ...options,
     source: 'cli',
-    publish: async (one) => {
+    onEndMissing: (outcome) => void missingEnds.push(outcome),
+    publish: async (one, latestAt) => {
+      deadlines.push(latestAt)
       const outcome = outcomes[written.length] ?? 'published'
       written.push(one)
       if (outcome === 'published') return { outcome, offset: BigInt(written.length - 1) }
@@ -24,7 +32,7 @@ function givenWriter(outcomes: readonly PublishOutcome['outcome'][] = []) {
       const decoded = decodeRecord(OperatorChangeFact, Buffer.from(value ?? ''), headers)
       return decoded.outcome === 'ok' ? decoded.fact : decoded.reason
     })
-  return { record, facts }
+  return { record, facts, deadlines, missingEnds }
 }
 
 const change = (special: Partial<WantedChange> = {}): WantedChange => ({
@@ -83,6 +91,29 @@ describe('a change', () => {
     await expect(failed).rejects.toBe(failure)
     expect(facts().at(-1)).toMatchObject({ type: 'ChangeEnded', outcome: 'failed', reason: 'COMMAND_FAILED' })
     expect(JSON.stringify(facts())).not.toContain('ada@example.com')
+  })
+
+  it('waits for its record until the deadline of its request, and for its end on its own', async () => {
+    const { record, deadlines } = givenWriter()
+    await record(
+      { actor: ACTOR, deadlineAt: 7 },
+      [change()],
+      async () => {},
+      () => MADE,
+    )
+    expect(deadlines).toEqual([7, undefined])
+  })
+
+  it.each([true, false])('is reported if its end cannot be written (isEndAwaited: %s)', async (isEndAwaited) => {
+    const { record, missingEnds } = givenWriter(['published', 'not-published'], { isEndAwaited })
+    const recorded = await record(
+      { actor: ACTOR },
+      [change()],
+      async () => {},
+      () => MADE,
+    )
+    expect(recorded.outcome).toBe('recorded')
+    await expect.poll(() => missingEnds).toEqual(['not-published'])
   })
 
   it('has the same ids when it goes on after an interruption', async () => {

@@ -1,5 +1,5 @@
 import { decodeRecord, OperatorChangeFact, TOPICS } from '@nextvisit/contracts'
-import { type LogConnection, readLog, readWatermarks } from '@nextvisit/log'
+import { bytesOfRecord, type LogConnection, readLog, readWatermarks } from '@nextvisit/log'
 import { type ChangeFilter, createChangesPage, type ListedChange, LOOK_AHEAD, type ReadChange } from './changes-page.ts'
 
 export interface ChangesPage {
@@ -18,27 +18,33 @@ export interface ChangesQuery extends ChangeFilter {
   readonly before?: string | undefined
   /** Maximum number of changes. */
   readonly limit: number
+  /** Ends the reading: the page then has what was read, and the call rejects if that is nothing. */
+  readonly signal?: AbortSignal | undefined
 }
 
-/** Records of one read. A record has at most 40 KB; most have some hundred bytes. */
+/** Records of one read. Most have some hundred bytes. */
 const WINDOW = 250n
 /** A filter that matches little reads so many records for a page. */
 const MAX_SCANNED = 5_000n
+/** Another read begins only below so many bytes. */
+const MAX_SCANNED_BYTES = 16 * 2 ** 20
+/** Above the size of every record that our programs write. Larger ones are not decoded. */
+const MAX_RECORD_BYTES = 256 * 2 ** 10
 const GIVE_UP_AFTER_MS = 5_000
 
 /**
- * Reads a page of changes from the log, newest first: at most {@link MAX_SCANNED} records, and {@link LOOK_AHEAD} that follow, for
- * their ends. Rejects if the log does not answer, or has no such topic.
+ * Reads a page of changes from the log, newest first: at most {@link MAX_SCANNED} records or {@link MAX_SCANNED_BYTES}, and
+ * {@link LOOK_AHEAD} records that follow, for their ends. Rejects if the log does not answer, or has no such topic.
  */
 export async function readChanges(
   connection: LogConnection,
-  { before, limit, ...filter }: ChangesQuery,
+  { before, limit, signal, ...filter }: ChangesQuery,
   topic: string = TOPICS.operatorChanges,
 ): Promise<ChangesPage> {
-  const { low = 0n, high = 0n } = (await readWatermarks(connection, topic)).get(0) ?? {}
+  const { low = 0n, high = 0n } = (await unlessAborted(readWatermarks(connection, topic), signal)).get(0) ?? {}
   const end = before === undefined ? high : least(BigInt(before), high)
   const page = createChangesPage(filter)
-  let unreadable = 0
+  let [unreadable, bytes] = [0, 0]
   let lookedBackTo: string | null = null
 
   async function readRange(from: bigint, until: bigint): Promise<readonly ReadChange[]> {
@@ -50,26 +56,37 @@ export async function readChanges(
       until: new Map([[0, until]]),
       giveUpAfterMs: GIVE_UP_AFTER_MS,
       withStandIns: true,
+      ...(signal && { signal }),
       onBatch: ({ records }) => {
-        for (const { offset, value, headers } of records) {
-          const decoded = decodeRecord(OperatorChangeFact, value, headers)
-          if (decoded.outcome === 'ok') read.push({ offset, fact: decoded.fact })
+        for (const record of records) {
+          const { offset, value, headers } = record
+          const size = bytesOfRecord(record)
+          bytes += size
+          const decoded = size > MAX_RECORD_BYTES ? undefined : decodeRecord(OperatorChangeFact, value, headers)
+          if (decoded?.outcome === 'ok') read.push({ offset, fact: decoded.fact })
           else unreadable += 1
         }
       },
     })
+    signal?.throwIfAborted()
     return read
   }
 
   page.lookAhead(await readRange(end, least(end + LOOK_AHEAD, high)))
-  unreadable = 0
+  ;[unreadable, bytes] = [0, 0]
   let position = end
   const stopAt = greatest(low, end - MAX_SCANNED)
-  while (position > stopAt && page.changes.length < limit && !isBefore(lookedBackTo, filter.since)) {
+  const isFull = () => page.changes.length >= limit || bytes >= MAX_SCANNED_BYTES
+  while (position > stopAt && !isFull() && !isBefore(lookedBackTo, filter.since)) {
     const until = position
     const from = greatest(stopAt, until - WINDOW)
+    const found = await readRange(from, until).catch((error: unknown) => {
+      if (signal?.aborted && until < end) return undefined
+      throw error
+    })
+    if (!found) break
     position = from
-    for (const read of (await readRange(from, until)).toReversed()) {
+    for (const read of found.toReversed()) {
       page.add(read)
       lookedBackTo = read.fact.at
       if (page.changes.length < limit) continue
@@ -87,6 +104,19 @@ function isBefore(at: string | null, since: string | undefined): boolean {
 }
 
 const CLOCKS_DIFFER_MS = 60_000
+
+/** Settles like `promise`, or rejects once the signal is aborted. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason as Error)
+  signal.addEventListener('abort', onAbort)
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
 
 function least(one: bigint, other: bigint): bigint {
   return one < other ? one : other

@@ -1,7 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { CALLS, encodeRecord, type ErasureFact, gatewayCalls, ROUTES, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection, Publisher } from '@nextvisit/log'
-import { createChangeWriter } from '@nextvisit/operator-changes'
+import { createChangeLog } from '@nextvisit/operator-changes'
 import {
   createDependencyLog,
   createRefusalStore,
@@ -168,8 +168,14 @@ export function createGateway(parts: GatewayParts) {
   const userEraser = clients.userEraser.reads
   const readSuppressions = createReadSuppressions({ view: erasures, userEraser, keyRing: parts.keyRing, logger })
 
-  const { publish } = parts.publisher
-  const recordChange = createRecordChange(createChangeWriter({ publish, source: 'gateway', topic: parts.changesTopic }))
+  // With a connection of its own: beside user events, a missing topic would delay all of them.
+  const changes = createChangeLog(parts.connection, {
+    source: 'gateway',
+    topic: parts.changesTopic,
+    isEndAwaited: false,
+    logger,
+  })
+  const recordChange = createRecordChange(changes)
   const refusalStore = createRefusalStore(redis, redisPrefix)
   const { onRefused, onRefusalsDropped: onDropped } = metrics
   const keptRefusals = createKeptRefusals({ store: refusalStore, onRefused, onDropped, logger })
@@ -246,7 +252,7 @@ export function createGateway(parts: GatewayParts) {
     stop: async () => {
       await metering.stop()
       for (const part of [...Object.values(clients), ...Object.values(services), replies, dependencies]) part.stop()
-      await keptRefusals.stop()
+      await Promise.all([keptRefusals.stop(), changes.stop()])
     },
   }
 }

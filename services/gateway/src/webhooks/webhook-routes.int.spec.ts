@@ -43,8 +43,15 @@ const endpoint = {
   failed: 1,
   replays: [],
 }
+/** The endpoints in the workspace file. */
+const webhooks = ['crm', 'busy', 'used', 'off', 'gone'].map((id) => ({
+  id,
+  url: 'https://crm.example.com/hook',
+  secret: 'sealed',
+  addedAt: INSTANT,
+}))
 /**
- * The dispatcher knows the endpoint `crm`. Of `busy`, replays and tests are too many, of `used`
+ * The dispatcher knows the endpoint `crm`, and not yet `gone`. Of `busy`, replays and tests are too many, of `used`
  * those of 30 days and of a day. The workspace file disables `off`.
  */
 const isKnown = ({ endpointId }: { readonly endpointId: string }) => ['crm', 'busy', 'off'].includes(endpointId)
@@ -78,7 +85,7 @@ beforeAll(async () => {
       return isKnown(command) ? ('done' as const) : NOT_FOUND
     },
   })
-  gateway = await startGateway({ services: { 'webhook-dispatcher': service.url } })
+  gateway = await startGateway({ project: { webhooks }, services: { 'webhook-dispatcher': service.url } })
 })
 afterAll(async () => {
   await gateway.stop()
@@ -102,22 +109,40 @@ describe('the routes of webhooks (webhooks.md)', () => {
     await command('busy/test')
     await command('crm/enable')
     const connection = { brokers: inject('kafkaBrokers').split(','), clientId: 'spec' }
-    const { changes } = await readChanges(connection, { organization: gateway.config.id, limit: 3 })
-    expect(changes).toMatchObject([
+    const read = async () => (await readChanges(connection, { organization: gateway.config.id, limit: 3 })).changes
+    // Answers do not wait for the ends.
+    await expect.poll(read, { timeout: 20_000 }).toMatchObject([
       { kind: 'webhook.enable', target: 'crm', outcome: 'made', actor: { kind: 'key', isVerified: true } },
       { kind: 'webhook.test', target: 'busy', outcome: 'refused', reason: TOO_MANY_TESTS },
       { kind: 'webhook.test', target: 'crm', outcome: 'made', project: 'shop' },
     ])
     const names = gateway.config.projects.flatMap(({ keys }) => keys.map(({ name }) => name))
-    expect(names).toContain(changes[0]?.actor.name)
+    expect(names).toContain((await read())[0]?.actor.name)
+    await post('other/test')
+    expect(await read()).toMatchObject([{ kind: 'webhook.enable' }, { target: 'busy' }, { target: 'crm' }])
   })
 
-  it('do nothing while commands cannot be written to the log', async () => {
+  it('do nothing while commands cannot be written to the log, and delay no user events', async () => {
     const calls = service.calls.length
-    const other = await startGateway({ changesTopic: 'no-such-topic', services: { 'webhook-dispatcher': service.url } })
+    const other = await startGateway({
+      changesTopic: 'no-such-topic',
+      project: { webhooks },
+      services: { 'webhook-dispatcher': service.url },
+    })
     onTestFinished(other.stop)
     const headers = { 'x-api-key': other.keys.admin }
-    expect(await other.call('POST', `${WEBHOOKS}/crm/test`, headers)).toMatchObject({ status: 503 })
+    const test = async () => (await other.call('POST', `${WEBHOOKS}/crm/test`, headers)).status
+    const tracking = new AbortController()
+    const refused = (async () => {
+      const statuses = [await test()]
+      while (!tracking.signal.aborted) statuses.push(await test())
+      return new Set(statuses)
+    })()
+    const tracked: number[] = []
+    for (const eventName of ['a', 'b', 'c']) tracked.push((await other.track({ userName: 'ada', eventName })).status)
+    tracking.abort()
+    expect(tracked).toEqual([202, 202, 202])
+    expect(await refused).toEqual(new Set([503]))
     expect(service.calls).toHaveLength(calls)
   })
 
@@ -213,6 +238,8 @@ describe('the routes of webhooks (webhooks.md)', () => {
     ['POST', 'other/test', 'Webhook endpoint'],
     ['POST', '%7BendpointId%7D/test', 'Webhook endpoint'],
     ['POST', 'other/enable', 'Webhook endpoint'],
+    ['POST', 'gone/enable', 'Webhook endpoint'],
+    ['POST', `other/deliveries/${DELIVERY}/retry`, 'Delivery'],
     ['POST', `crm/deliveries/${ADA}/retry`, 'Delivery'],
   ])('answer 404 for %s %s', async (method, path, what) => {
     const { status, body } =

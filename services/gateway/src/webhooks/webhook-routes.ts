@@ -32,14 +32,19 @@ export function createWebhookRoutes({
   webhookDispatcher: dispatcher,
   recordChange,
 }: WebhookRoutesParts): readonly Route[] {
-  /** Calls the dispatcher once the change is in the log. `not-recorded`: nothing was done. */
+  /**
+   * Calls the dispatcher once the change is in the log. `not-recorded`: nothing was done. A command for an endpoint that the
+   * workspace file does not have is no change.
+   */
   async function command<Answer extends object | string>(
     request: CheckedRequest,
     kind: OperatorChangeKind,
     details: OperatorChangeDetails,
     call: () => Promise<CallOutcome<Answer>>,
   ): Promise<CallOutcome<Answer> | { readonly outcome: 'not-recorded' }> {
-    const wanted = { kind, target: endpointIn(request)?.endpointId, details }
+    const target = endpointIn(request)?.endpointId
+    if (!request.project.config.webhooks.some(({ id }) => id === target)) return { outcome: 'not-found' }
+    const wanted = { kind, target, details }
     const recorded = await recordChange(request, wanted, call, endOfCall)
     return recorded.outcome === 'recorded' ? recorded.result : recorded
   }

@@ -21,6 +21,8 @@ import {
 /** A consumer looks for retries every five seconds, and then folds a hundred of a partition a second. */
 const STALLED_AFTER_MS = 20_000
 const POLL_EVERY_MS = 250
+/** The most that a consumer returns. */
+const MAX_CAUSES = 10_000
 const NOTHING_TO = (what: DeadLetterDecision) => `None of the selected letters is dead, so there is nothing to ${what}.`
 
 type Answers<Answer> = readonly AnswerOfConsumer<SelectedLetters, Answer>[]
@@ -132,17 +134,18 @@ function missingEverywhere([first = [], ...others]: readonly (readonly string[])
 type Decided = Awaited<ReturnType<typeof decideAll>>
 
 /** Decides in each consumer that has answered the preview. */
-function decideInEach(
+async function decideInEach(
   env: EnvironmentVariables,
   previewed: Answers<object>,
   decision: DeadLetterDecision,
 ): Promise<Answers<Decided>> {
   const able = answering(previewed).map(({ of }) => of)
-  if (able.length === 0) return Promise.resolve([])
+  if (able.length === 0) return []
+  const causeIds = await readCauseIds(env, able)
   const wanted = able.map(({ consumer, selected }) => ({
     kind: `dead-letters.${decision}` as const,
     target: consumer.name,
-    details: { letters: selectionInWords(selected) },
+    details: { letters: selectionInWords(selected, causeIds.get(consumer.name)) },
   }))
   const decide = () => askEach(env, able, (calls, { selected }) => decideAll(calls, selected, decision))
   return recordChange(env, wanted, decide, (decided, nth) => endOf(decided[nth]?.answer))
@@ -154,14 +157,35 @@ function endOf(answer: PartAnswer<Decided> | undefined): ChangeEnd {
     : { outcome: 'failed', reason: 'UNAVAILABLE' }
 }
 
-function selectionInWords(selected: DeadLetterSelection): string {
+/** Returns the id of the selected cause by consumer. */
+async function readCauseIds(
+  env: EnvironmentVariables,
+  all: readonly SelectedLetters[],
+): Promise<ReadonlyMap<string, string>> {
+  const ofCause = all.flatMap(({ consumer, selected }) =>
+    selected.by === 'cause' ? [{ consumer, selected, cause: selected.cause }] : [],
+  )
+  if (ofCause.length === 0) return new Map()
+  const found = await askEach(env, ofCause, async (calls, { cause: wanted }) => {
+    const { groups } = await answerOf(calls.readCauses({ limit: MAX_CAUSES }))
+    return { causeId: groups.find(({ cause }) => cause === wanted)?.causeId }
+  })
+  return new Map(
+    answering(found).flatMap(({ of, answer: { causeId } }) =>
+      causeId === undefined ? [] : [[of.consumer.name, causeId]],
+    ),
+  )
+}
+
+/** Never has the text of a cause, which may quote personal data: changes stay after an erasure. */
+function selectionInWords(selected: DeadLetterSelection, causeId = 'that no dead letter has'): string {
   switch (selected.by) {
     case 'ids':
       return selected.ids.join(', ')
     case 'records':
       return `of ${selected.records.map(recordName).join(', ')}`
     case 'cause':
-      return `of cause ${selected.cause}`
+      return `of cause ${causeId}`
     case 'causeId':
       return `of cause ${selected.causeId}`
     case 'all':

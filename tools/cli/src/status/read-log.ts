@@ -10,7 +10,7 @@ import type { StoredKeys } from './stored-keys.ts'
 export interface LogState {
   /** Watermarks by topic and partition. */
   readonly watermarks: ReadonlyMap<string, ReadonlyMap<number, Watermarks>>
-  /** Messages about topics whose number of partitions differs from `KAFKA_PARTITIONS`. */
+  /** Messages about topics whose number of partitions differs from `KAFKA_PARTITIONS`, and about a missing one. */
   readonly changedTopics: readonly string[]
   /** Organizations with their revision and the numbers of their projects and keys. */
   readonly organizations: readonly {
@@ -34,8 +34,11 @@ export async function readLog(
   const [{ state }, stored] = await Promise.all([readCatalog(connection, TOPICS.catalog), storedKeys])
   const services = await awaitViews({ connection, withinMs: 0 })
   const topics = [TOPICS.userEvents, TOPICS.formEvents, TOPICS.erasures]
-  const watermarks = await withLogAdmin(connection, (admin) =>
-    Promise.all(topics.map(async (topic) => [topic, await admin.watermarks(topic)] as const)),
+  const [watermarks, hasChanges] = await withLogAdmin(connection, (admin) =>
+    Promise.all([
+      Promise.all(topics.map(async (topic) => [topic, await admin.watermarks(topic)] as const)),
+      admin.partitionCount(TOPICS.operatorChanges).then((count) => count > 0),
+    ]),
   )
   const organizations = [...state.organizations].flatMap(
     ([organization, { latestRevision: revision, config, problem }]) => {
@@ -45,10 +48,15 @@ export async function readLog(
       return [{ organization, revision, projects: projects.length, keys }]
     },
   )
-  const changedTopics = watermarks.flatMap(([topic, { size }]) => changeOf(connection, topic, size) ?? [])
+  const changedTopics = [
+    ...watermarks.flatMap(([topic, { size }]) => changeOf(connection, topic, size) ?? []),
+    ...(hasChanges ? [] : [NO_CHANGES]),
+  ]
   const secretKeys = secretKeysOf(state, services, keyRing, stored, now)
   return { watermarks: new Map(watermarks), changedTopics, organizations, secretKeys, services }
 }
+
+const NO_CHANGES = `There is no topic ${TOPICS.operatorChanges}, so operators can change nothing: run nextvisit topics create.`
 
 function changeOf({ partitions }: LogConnection, topic: string, found: number): string | undefined {
   const expected = SINGLE_PARTITION_TOPICS.has(topic) ? 1 : partitions?.inTopic

@@ -53,6 +53,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     project: {
       events: [{ slug: 'old', enabled: false }],
+      webhooks: [{ id: 'crm', url: 'https://crm.example.com/', secret: 'sealed', addedAt: '2026-11-01T00:00:00.000Z' }],
       clientCreatedEvents: false,
       forms: [
         { id: 'nps', triggers: [{ visit: {} }], content: { revision: 1, hash: contentHashOf(CONTENT) } },
