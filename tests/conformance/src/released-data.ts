@@ -36,7 +36,7 @@ export interface ReleasedStory {
 const FILES = {
   /** A line for each record of each topic, in order: topic, partition, time, key, value, headers. */
   log: 'log.ndjson',
-  /** A line for each row: `<schema>.<table>`, a tab, the row as JSON. */
+  /** A line for each row: `<schema>.<table>`, a tab, the row as JSON, in which columns of the type json keep their bytes. */
   rows: 'rows.txt',
   /** SHA-256 of each migration that created the schemas, by its folder. */
   migrations: 'migrations.json',
@@ -123,7 +123,7 @@ export async function writeRelease(
 ): Promise<void> {
   const folder = path.join(RELEASED, version)
   await mkdir(folder, { recursive: true })
-  // What a release has left never changes.
+  // The data of a release never changes.
   const write = (file: keyof typeof FILES, text: string) =>
     writeFile(path.join(folder, FILES[file]), text, { flag: 'wx' })
   await write('log', await readLoggedLines(stack.brokers))
@@ -199,7 +199,7 @@ async function readRowLines(client: Client): Promise<string> {
   const lines: string[] = []
   for (const { schema, table } of await readTables(client)) {
     const name = `${schema}.${table}`
-    const { rows } = await client.query<{ row: string }>(`SELECT to_jsonb(t)::text AS row FROM ${name} AS t ORDER BY 1`)
+    const { rows } = await client.query<{ row: string }>(`SELECT row_to_json(t)::text AS row FROM ${name} AS t ORDER BY 1`)
     lines.push(...rows.map(({ row }) => `${name}\t${row}`))
   }
   return `${lines.join('\n')}\n`
@@ -274,7 +274,7 @@ async function insertTable(client: Client, table: string, lines: readonly string
   const rows = lines.map((line) => line.slice(line.indexOf('\t') + 1))
   await client.query(
     `INSERT INTO ${table} (${names}) OVERRIDING SYSTEM VALUE
-     SELECT ${names} FROM jsonb_populate_recordset(NULL::${table}, $1::jsonb)`,
+     SELECT ${names} FROM json_populate_recordset(NULL::${table}, $1::json)`,
     [`[${rows.join(',')}]`],
   )
   for (const { name } of columns.filter(({ isIdentity }) => isIdentity)) {

@@ -15,9 +15,7 @@ import {
 } from '@nextvisit/testing/black-box'
 import { describeImport } from './import.suite.ts'
 import { describeLogScan } from './log-scan.suite.ts'
-import { releasedVersions, restoreRelease } from './released-data.ts'
 import { createStackCommands } from './stack-commands.ts'
-import { describeUpgrade } from './upgrade.suite.ts'
 
 const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 const DEMO = path.resolve(import.meta.dirname, '../../../infra/demo-workspace.yaml')
@@ -31,17 +29,11 @@ const PER_SECOND = 10
 /** The command takes CPU time from the consumers that it waits for. */
 const ASK_STATUS_EVERY_MS = 300
 
-/** The oldest version that this one continues. The replays below rebuild its data, too. */
-const [RELEASED = ''] = await releasedVersions()
-
 let stack: ThrowAwayStack
 
 beforeAll(async () => {
   vi.stubEnv('LOG_LEVEL', 'debug')
-  stack = await startThrowAwayStack({
-    dataDirectory: await restoreRelease(RELEASED),
-    serviceEnvironment: { ERASURE_KEY_RETENTION: '10s' },
-  })
+  stack = await startThrowAwayStack({ inMemory: true })
 }, 180_000)
 afterAll(async () => {
   vi.unstubAllEnvs()
@@ -96,8 +88,6 @@ async function track(userName: string): Promise<number | undefined> {
   const { gatewayUrl, keys } = stack
   return (await callCarefully({ gatewayUrl, route: '/v2/admin/track-event', apiKey: keys.admin, body })).status
 }
-
-describeUpgrade(() => stack, RELEASED)
 
 describeImport(() => stack)
 

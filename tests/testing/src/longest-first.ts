@@ -8,6 +8,7 @@ const LONGEST: readonly string[] = [
   // Before the longer replays: the worker that is free first then ends at the same time as the others.
   'admission-races.e2e.spec.ts',
   'replay.e2e.spec.ts',
+  'upgrade.e2e.spec.ts',
   'erasure.e2e.spec.ts',
   'start.e2e.spec.ts',
   'user-eraser.int.spec.ts',
