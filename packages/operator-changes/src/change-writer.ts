@@ -96,15 +96,11 @@ export function createChangeWriter({
         await writeEnds(requests, () => ({ outcome: 'refused', reason: 'NOT_RECORDED' }))
         return { outcome: 'not-recorded' }
       }
-      let result
-      try {
-        result = await make()
-      } catch (error) {
+      const result = await make().catch(async (error: unknown) => {
         await writeEnds(requests, () => ({ outcome: 'failed', reason: codeOf(error) }))
         throw error
-      }
-      const made = result
-      await writeEnds(requests, (nth) => endOf(made, nth))
+      })
+      await writeEnds(requests, (nth) => endOf(result, nth))
       return { outcome: 'recorded', result }
     },
   }

@@ -131,7 +131,7 @@ describe('a change', () => {
     expect(ids[0]).toBe(author.changeId)
   })
 
-  it('can be read however long its texts are, and whatever they contain', async () => {
+  it('can be read with texts of any length and content', async () => {
     const { record, facts } = givenWriter()
     const long = `${'x'.repeat(297)}😀\0\uD800`.repeat(3)
     const lines = Array.from({ length: MAX_CHANGE_LINES + 5 }, () => long)

@@ -48,8 +48,8 @@ export const LOOK_AHEAD = 1_000n
 
 /**
  * Creates the fold of records into a list, newest first. A change is listed at the offset of its request, with its end. If more
- * than {@link LOOK_AHEAD} records lie between both, as of a long replay, the end is listed, too. What a change is comes from its
- * request alone, and the first of several ends counts: no later record hides or rewrites a change.
+ * than {@link LOOK_AHEAD} records lie between both, as of a long replay, the end is listed, too. Only the
+ * request describes a change, and the first of several ends counts: no later record hides or rewrites a change.
  */
 export function createChangesPage(filter: ChangeFilter = {}) {
   /** By change and offset of the request. */

@@ -62,7 +62,7 @@ describe('a list of changes', () => {
     ).toMatchObject([{ outcome: 'made' }])
   })
 
-  it('has what its request says, whatever an end repeats', () => {
+  it('has the members of its request, although an end repeats others', () => {
     const change = given()
     const end = endOf(change, {
       actor: { ...ACTOR, name: 'Grace' },

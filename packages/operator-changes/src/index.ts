@@ -1,3 +1,4 @@
+export * from './change-ends.ts'
 export * from './change-log.ts'
 export * from './change-writer.ts'
 export * from './changes-page.ts'

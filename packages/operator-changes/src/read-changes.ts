@@ -1,5 +1,5 @@
 import { decodeRecord, OperatorChangeFact, TOPICS } from '@nextvisit/contracts'
-import { bytesOfRecord, type LogConnection, readLog, readWatermarks } from '@nextvisit/log'
+import { bytesOfRecord, type LogConnection, readLog, readWatermarks, unlessAborted } from '@nextvisit/log'
 import { type ChangeFilter, createChangesPage, type ListedChange, LOOK_AHEAD, type ReadChange } from './changes-page.ts'
 
 export interface ChangesPage {
@@ -41,7 +41,9 @@ export async function readChanges(
   { before, limit, signal, ...filter }: ChangesQuery,
   topic: string = TOPICS.operatorChanges,
 ): Promise<ChangesPage> {
-  const { low = 0n, high = 0n } = (await unlessAborted(readWatermarks(connection, topic), signal)).get(0) ?? {}
+  const reading = readWatermarks(connection, topic)
+  const watermarks = await (signal ? unlessAborted(reading, signal) : reading)
+  const { low = 0n, high = 0n } = watermarks.get(0) ?? {}
   const end = before === undefined ? high : least(BigInt(before), high)
   const page = createChangesPage(filter)
   let [unreadable, bytes] = [0, 0]
@@ -104,19 +106,6 @@ function isBefore(at: string | null, since: string | undefined): boolean {
 }
 
 const CLOCKS_DIFFER_MS = 60_000
-
-/** Settles like `promise`, or rejects once the signal is aborted. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = () => reject(signal.reason as Error)
-  signal.addEventListener('abort', onAbort)
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
-}
 
 function least(one: bigint, other: bigint): bigint {
   return one < other ? one : other

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '@nextvisit/database'
-import { type LogAdmin, partitionForKey, type Watermarks } from '@nextvisit/log'
+import { type LogAdmin, partitionForKey, unlessAborted, type Watermarks } from '@nextvisit/log'
 import { readNextOffsets } from '../fold/checkpoint.ts'
 
 interface BarrierParts {
@@ -25,6 +25,7 @@ export function createBarrier({ db, logAdmin, projection, topic, pollEveryMs = 1
   const readFolded = shared(() => readNextOffsets(db, projection, topic))
 
   return async (partitions, signal) => {
+    // A call to a frozen Kafka or Postgres times out much later.
     const ends = await unlessAborted(readEnds(), signal)
     for (;;) {
       const folded = await unlessAborted(readFolded(), signal)
@@ -108,19 +109,6 @@ function waitSignal({ signal, deadlineAt, withinMs = Infinity }: Omit<CatchUpPar
   // A timeout with a fraction of a millisecond is an error.
   const leftMs = Math.max(0, Math.floor(deadlineAt - performance.now() - KEPT_FOR_ANSWER_MS))
   return AbortSignal.any([signal, AbortSignal.timeout(Math.min(withinMs, leftMs))])
-}
-
-/** Rejects at once when aborted: a call to a frozen Kafka or Postgres times out much later. */
-async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = (): void => reject(signal.reason)
-  signal.addEventListener('abort', onAbort)
-  try {
-    if (signal.aborted) onAbort()
-    return await Promise.race([answer, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
 }
 
 /** Shares calls: one is in flight, and callers that come meanwhile share the next one. No answer is older than its question. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Instant, SlugId, Uuid } from '../primitives.ts'
 
 /**
- * What operators change, and personal data that they take out. `nextvisit changes list --kind` and the console filter by it.
+ * Changes by operators, and exports of personal data. `nextvisit changes list --kind` and the console filter by these kinds.
  * Add kinds; never rename one.
  */
 export const OPERATOR_CHANGE_KINDS = [
@@ -55,7 +55,7 @@ export type OperatorChangeDetails = z.infer<typeof OperatorChangeDetails>
 /** Members of both records. */
 const changeMembers = {
   kind: OperatorChangeKind.describe('The kind of change.'),
-  actor: OperatorChangeActor.describe('Who asked for it.'),
+  actor: OperatorChangeActor.describe('The operator who asked for it.'),
   organization: SlugId.optional().describe('The organization. Absent: the whole installation.'),
   project: SlugId.optional().describe('The project.'),
   target: text.optional().describe('The webhook, consumer, form, record or file. Never a userName.'),

@@ -1,4 +1,3 @@
-import type { CallOutcome } from '@nextvisit/service-kit'
 import type { ChangeEnd, ChangeWriter, Recorded, WantedChange } from '@nextvisit/operator-changes'
 import type { CheckedRequest } from '../http/route.ts'
 
@@ -20,13 +19,4 @@ export function createRecordChange({ record }: ChangeWriter): RecordChange {
     const actor = { kind: 'key', name: key.entry.name, isVerified: true } as const
     return record({ actor, changeId, deadlineAt }, [{ ...wanted, organization, project }], make, endOf)
   }
-}
-
-/** Returns the end of a change by a call. A text as its answer is a refusal, except `done`. */
-export function endOfCall(called: CallOutcome<object | string>): ChangeEnd {
-  if (called.outcome === 'not-found') return { outcome: 'refused', reason: 'not-found' }
-  if (called.outcome !== 'answered') return { outcome: 'failed', reason: called.outcome }
-  return typeof called.answer === 'string' && called.answer !== 'done'
-    ? { outcome: 'refused', reason: called.answer }
-    : { outcome: 'made' }
 }

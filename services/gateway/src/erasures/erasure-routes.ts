@@ -1,6 +1,6 @@
 import { BODY_LIMITS, isStorable, type ProjectRef, ROUTES, type userEraserCalls, Uuid } from '@nextvisit/contracts'
 import { checkUserName, memberOf, parseErasureBody, userIdOf, uuidV5 } from '@nextvisit/domain'
-import type { ChangeEnd } from '@nextvisit/operator-changes'
+import { type ChangeEnd, endOfLift } from '@nextvisit/operator-changes'
 import type { CallClient } from '@nextvisit/service-kit'
 import { type ErasureView, isSuppressionPlace, type RequestedErasure } from '@nextvisit/user-keys'
 import type { RecordChange } from '../changes/record-change.ts'
@@ -161,11 +161,6 @@ async function endSuppression(
   const outcome = recorded.outcome === 'recorded' ? recorded.result : 'unavailable'
   if (outcome === 'unavailable') return refuse(REFUSALS.notRecorded)
   return outcome === 'lifted' ? answer(204, {}) : refuse(REFUSALS.notSuppressed)
-}
-
-function endOfLift(outcome: 'lifted' | 'unknown' | 'unavailable'): ChangeEnd {
-  if (outcome === 'lifted') return { outcome: 'made' }
-  return { outcome: outcome === 'unknown' ? 'refused' : 'failed', reason: outcome }
 }
 
 function userIdIn({ organization, project }: ProjectRef, userName: string): string {

@@ -21,9 +21,8 @@ export function traceOf(header: string | string[] | undefined, requestId: string
   const given = typeof header === 'string' && !TOO_LONG.test(header) ? TRACE_PARENT.exec(header) : null
   const [, traceId = requestId.replaceAll('-', ''), callersSpan, callersFlags] = given ?? []
   const spanId = requestId.slice(19).replace('-', '')
-  if (!sample) return { traceparent: `00-${traceId}-${spanId}-00` }
   const isCallers = callersFlags === undefined ? undefined : isFlagged(callersFlags)
-  if (!sample(traceId, isCallers)) return { traceparent: `00-${traceId}-${spanId}-00` }
+  if (!sample?.(traceId, isCallers)) return { traceparent: `00-${traceId}-${spanId}-00` }
   return {
     traceparent: `00-${traceId}-${spanId}-01`,
     ...(isCallers && { callers: `00-${traceId}-${callersSpan}-01` }),

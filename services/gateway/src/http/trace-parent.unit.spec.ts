@@ -22,7 +22,7 @@ describe('the trace of a request', () => {
     expect(traceOf(undefined, requestId, always)).toEqual({ traceparent: expect.stringMatching(own) as string })
   })
 
-  it('is sampled by the gateway only, whatever the caller’s flag is', () => {
+  it('is sampled by the gateway only, with any flag of the caller', () => {
     const header = `00-${trace}-${caller}-01`
     expect(traceOf(header, requestId).traceparent).toMatch(/-00$/)
     expect(traceOf(header, requestId, never).traceparent).toMatch(/-00$/)

@@ -16,8 +16,9 @@ import {
   type webhookDispatcherCalls,
 } from '@nextvisit/contracts'
 import { parseReplayBody, parseRetryBody } from '@nextvisit/domain'
+import { endOfCall } from '@nextvisit/operator-changes'
 import type { CallClient, CallOutcome } from '@nextvisit/service-kit'
-import { endOfCall, type RecordChange } from '../changes/record-change.ts'
+import type { RecordChange } from '../changes/record-change.ts'
 import { answer, type CheckedRequest, type Result, type Route } from '../http/route.ts'
 import { parsePage } from '../reads/page-query.ts'
 import { REFUSALS, type Refusal, refuse, refuseBody } from '../refusals/refusals.ts'

@@ -104,14 +104,14 @@ function insertAttempts(attempts: readonly FinishedAttempt[]): Sql {
 function endDeliveries(attempts: readonly FinishedAttempt[], now: Date): Sql {
   return sql`
     WITH ended AS (
-    UPDATE deliveries AS own SET attempts = own.attempts + 1, round = own.round + done.counted, status = done.status,
-      ended_at = CASE WHEN done.status <> 'pending' THEN ${now}::timestamptz END
-    FROM unnest(
-      ${attempts.map(({ deliveryId }) => deliveryId)}::uuid[], ${attempts.map(({ status }) => status)}::text[],
-      ${attempts.map(({ countsInRound }) => Number(countsInRound))}::int[]
-    ) AS done (delivery_id, status, counted)
-    WHERE own.delivery_id = done.delivery_id AND own.status = 'pending'
-    RETURNING own.delivery_id, own.attempts
+      UPDATE deliveries AS own SET attempts = own.attempts + 1, round = own.round + done.counted, status = done.status,
+        ended_at = CASE WHEN done.status <> 'pending' THEN ${now}::timestamptz END
+      FROM unnest(
+        ${attempts.map(({ deliveryId }) => deliveryId)}::uuid[], ${attempts.map(({ status }) => status)}::text[],
+        ${attempts.map(({ countsInRound }) => Number(countsInRound))}::int[]
+      ) AS done (delivery_id, status, counted)
+      WHERE own.delivery_id = done.delivery_id AND own.status = 'pending'
+      RETURNING own.delivery_id, own.attempts
     )
     DELETE FROM attempts USING ended
     WHERE ended.attempts > ${MAX_ATTEMPTS_KEPT}::int

@@ -1,6 +1,6 @@
 import { type ProjectRef, type SuppressionsPage, TOPICS } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
-import type { ChangeEnd } from '@nextvisit/operator-changes'
+import { endOfLift } from '@nextvisit/operator-changes'
 import type { CallOutcome } from '@nextvisit/service-kit'
 import { Command } from 'commander'
 import { recordChange } from '../changes/record-change.ts'
@@ -84,20 +84,17 @@ async function lift({ project: name, user }: SuppressionFlags & { readonly user:
     env,
     { kind: 'suppression.lift', ...project, details: { userId } },
     () => clients.gateway.liftSuppression({ ...project, userId }),
-    endOfLift,
+    (called) => endOfLift(outcomeOf(called)),
   )
   requireToken(asked)
-  const outcome = asked.outcome === 'answered' ? asked.answer.outcome : 'unavailable'
+  const outcome = outcomeOf(asked)
   if (outcome === 'unavailable') throw new CliError(UNAVAILABLE)
   if (outcome === 'unknown') throw new CliError(`${user} is not suppressed in ${projectName(project)}.`)
   print(`The suppression of ${user} in ${projectName(project)} is deleted.`)
 }
 
-function endOfLift(asked: CallOutcome<{ readonly outcome: string }>): ChangeEnd {
-  const outcome = asked.outcome === 'answered' ? asked.answer.outcome : 'unavailable'
-  return outcome === 'lifted'
-    ? { outcome: 'made' }
-    : { outcome: outcome === 'unknown' ? 'refused' : 'failed', reason: outcome }
+function outcomeOf<Outcome>(asked: CallOutcome<{ readonly outcome: Outcome }>): Outcome | 'unavailable' {
+  return asked.outcome === 'answered' ? asked.answer.outcome : 'unavailable'
 }
 
 async function openProject(name: ProjectName) {

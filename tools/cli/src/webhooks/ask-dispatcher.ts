@@ -11,7 +11,7 @@ import {
   type EnvironmentVariables,
   internalTokenConfig,
 } from '@nextvisit/service-kit'
-import type { WantedChange } from '@nextvisit/operator-changes'
+import { endOfCall, type WantedChange } from '@nextvisit/operator-changes'
 import { recordChange } from '../changes/record-change.ts'
 import { logConnection, readEnvironment, readSettings } from '../environment/config.ts'
 import { CliError, EXIT, isTokenRefused } from '../errors.ts'
@@ -107,17 +107,12 @@ export async function answerAbout<Answer>(
   throw new CliError(notFound)
 }
 
-/** Commands a webhook once the change is in the log. A text as its answer is a refusal, except `done`. */
+/** Commands a webhook once the change is in the log. */
 export function recordCommand<Answer>(
   { env, place }: Pick<Dispatcher, 'env' | 'place'>,
   wanted: Pick<WantedChange, 'kind' | 'target' | 'details'>,
   command: () => Promise<CallOutcome<Answer>>,
 ): Promise<CallOutcome<Answer>> {
   const { organization, project } = place
-  return recordChange(env, { organization, project, ...wanted }, command, (asked) => {
-    if (asked.outcome === 'answered' && typeof asked.answer === 'string' && asked.answer !== 'done')
-      return { outcome: 'refused', reason: asked.answer }
-    if (asked.outcome === 'answered') return { outcome: 'made' }
-    return { outcome: asked.outcome === 'not-found' ? 'refused' : 'failed', reason: asked.outcome }
-  })
+  return recordChange(env, { organization, project, ...wanted }, command, endOfCall)
 }
