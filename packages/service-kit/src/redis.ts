@@ -10,7 +10,7 @@ interface RedisConnectionOptions {
   readonly logger: Logger
   /** Timeout of a command. Redis may still execute it, so nothing may rely on exact values in Redis. */
   readonly commandTimeoutMs?: number
-  /** What an outage means, for the log. Default: `continuing without it`. */
+  /** Consequence of an outage, for the log. Default: `continuing without it`. */
   readonly outage?: string
 }
 

@@ -2,7 +2,7 @@ import type { Checks } from './checks.ts'
 import type { Guide } from './guide.ts'
 import type { Cluster } from './start-cluster.ts'
 
-/** What every section of the test has. */
+/** Objects that every section of the test uses. */
 export interface Context {
   readonly cluster: Cluster
   readonly guide: Guide
@@ -27,7 +27,7 @@ export const REPLICAS: Readonly<Record<string, number>> = {
   console: 1,
 }
 
-/** What a cluster has before the installation of every optional object. */
+/** Objects that the cluster has before the release with every optional object is installed. */
 export const NEEDED = `
 apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass

@@ -60,7 +60,7 @@ async function startParts(): Promise<RealParts> {
   return { kafka, postgres, redis }
 }
 
-/** Creates the topic to which every change by a command or a route is written first, whatever topics a spec has. */
+/** Creates the topic of changes, because every command and route writes there first. */
 async function createChangesTopic(brokers: string): Promise<void> {
   await withLogAdmin({ brokers: brokers.split(','), clientId: 'test-setup' }, (admin) =>
     admin.createTopic(TOPICS.operatorChanges, { partitions: 1 }),

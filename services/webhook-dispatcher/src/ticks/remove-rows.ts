@@ -49,7 +49,10 @@ function forgetEndpoint(endpoint: Removed, partition: number): Sql[] {
   ]
 }
 
-/** Of replays of the new endpoint, which a process that did not know it yet has begun at the place of the old one: the partition begins them anew. */
+/**
+ * Returns the statement that lets the partition begin replays of the new endpoint again. A process that did not know that endpoint yet
+ * had begun them at the place of the old one.
+ */
 function giveBackReplays({ addedAgainAt, ...endpoint }: Required<Removed>, partition: number): Sql {
   return sql`
     WITH begun AS MATERIALIZED (
