@@ -1,8 +1,11 @@
 /** `pnpm pictures`: takes the pictures of the console in docs/pictures, from a running product with a shop's data. */
-import { mkdir, readFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { freePort } from '@nextvisit/local-stack'
+import { compiledCode } from '@nextvisit/testing'
 import {
   callGateway,
   runPacedLoad,
@@ -12,9 +15,11 @@ import {
 } from '@nextvisit/testing/black-box'
 import { type Page, signInOn, startBrowser } from '@nextvisit/testing/browser'
 import { find, theConsole } from './console-pages.ts'
+import { type HookReceiver, startHookReceiver } from './hook-receiver.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 const FOLDER = path.join(ROOT, 'docs/pictures')
+const CLI = path.join(ROOT, 'tools/cli/src/main.ts')
 const PER_SECOND = 6
 const LOAD_MS = 90_000
 
@@ -45,6 +50,22 @@ async function workspace(): Promise<string> {
   const planned = demo.replace(/# plan: .*/, plan)
   if (!planned.includes(plan)) throw new Error('The demo workspace shows no plan to replace')
   return `${planned.trimEnd()}${SECOND_FORM}`
+}
+
+/** Applies the file again, with two webhooks. The receiver answers some requests of one with a 500. */
+async function applyWebhooks({ dataDirectory }: ThrowAwayStack, file: string, receiver: HookReceiver): Promise<void> {
+  const webhooks = `
+        webhooks:
+          - { id: crm, url: "${receiver.url}/crm", secret: $SHOP_HOOK_SECRET, include: [traits] }
+          - { id: warehouse, url: "${receiver.url}/warehouse", secret: $SHOP_HOOK_SECRET, events: [form.answered] }
+
+        segments:`
+  const name = 'workspace-with-webhooks.yaml'
+  await writeFile(path.join(dataDirectory, name), file.replace('\n        segments:', webhooks))
+  receiver.answerWith('/warehouse', [200, 200, 500, 200, 200, 200, 500, 500, 200])
+  const SHOP_HOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+  const env = { ...compiledCode(), NEXTVISIT_DATA: dataDirectory, SHOP_HOOK_SECRET }
+  await promisify(execFile)(process.execPath, [CLI, 'apply', name], { cwd: dataDirectory, env })
 }
 
 /** Sends users with traits, events, visits and answers. Some events are of an unknown user, and refused. */
@@ -104,9 +125,15 @@ async function takePictures(stack: ThrowAwayStack): Promise<void> {
     await take(page, 'results')
     await open(page, 'Registry and usage')
     await take(page, 'registry-and-usage')
+    await open(page, 'Webhooks')
+    await page.getByRole('link', { name: 'warehouse' }).click()
+    await take(page, 'webhooks')
     await publishUnreadable(stack)
     await open(page, 'Operations')
     await take(page, 'operations')
+    await page.getByRole('link', { name: 'Changes' }).click()
+    await page.getByText('Difference').first().click()
+    await take(page, 'changes')
     await page.emulateMedia({ colorScheme: 'dark' })
     await find(page, 'grace')
     await page.getByRole('tab', { name: 'Forms: why, why not' }).click()
@@ -137,10 +164,14 @@ async function take(page: Page, name: string): Promise<void> {
 
 say('Starting a stack …')
 await mkdir(FOLDER, { recursive: true })
-const stack = await startThrowAwayStack({ workspace: await workspace(), consolePort: await freePort() })
+const file = await workspace()
+const receiver = await startHookReceiver((type) => `Got ${type}`)
+const stack = await startThrowAwayStack({ workspace: file, consolePort: await freePort() })
 try {
+  await applyWebhooks(stack, file, receiver)
   say(`Sending ${PER_SECOND} requests a second for ${LOAD_MS / 1_000} s …`)
   await takePictures(stack)
 } finally {
   await stack.remove()
+  await receiver.stop()
 }

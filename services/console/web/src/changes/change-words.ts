@@ -25,10 +25,10 @@ export function kindOf(text: unknown): ChangeLine['kind'] | undefined {
   return typeof text === 'string' && Object.hasOwn(KINDS, text) ? (text as ChangeLine['kind']) : undefined
 }
 
-/** Returns the facts of a change, each with its name in words: `erasureId` is `erasure id`. */
+/** Returns the facts of a change, each with its name in words: `erasureId` is `erasure id`, `isRemoval` is `removal`. */
 export function factsOf({ details }: Pick<ChangeLine, 'details'>): readonly string[] {
   return Object.entries(details).map(([name, value]) => {
-    const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+    const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/^is /, '')
     return `${words}: ${typeof value === 'boolean' ? (value ? 'yes' : 'no') : value}`
   })
 }
@@ -39,6 +39,6 @@ export function authorOf({ actor: { kind, name, isVerified, via } }: Pick<Change
   readonly note: string
 } {
   if (kind === 'key') return { name: `Key ${name}`, note: 'admin key' }
-  if (kind === 'command') return { name, note: `command by ${via ?? 'an unknown user'}, name not verified` }
+  if (kind === 'command') return { name, note: `command${via === undefined ? '' : ` by ${via}`}, name not verified` }
   return { name, note: isVerified ? 'console, name verified' : 'console with a token, name not verified' }
 }

@@ -11,10 +11,11 @@ it('every kind of change has words, and can be filtered by in an address', () =>
 })
 
 it('details are shown with their names in words', () => {
-  expect(factsOf({ details: { erasureId: 'e1', users: 2, suppress: true } })).toEqual([
+  expect(factsOf({ details: { erasureId: 'e1', users: 2, suppress: true, isRemoval: false } })).toEqual([
     'erasure id: e1',
     'users: 2',
     'suppress: yes',
+    'removal: no',
   ])
 })
 
