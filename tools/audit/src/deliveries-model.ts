@@ -5,13 +5,20 @@ import { OF_RANGE, type UserRange } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { WebhookEndpoint } from './webhook-endpoints.ts'
 
-/** The part of an endpoint's live stream that a partition has read. */
+/** The part of an endpoint's live stream, or of a replay, that a partition has read. */
 interface PositionRow extends ProjectRef {
   readonly endpointId: string
+  readonly replayId: string
   readonly partition: number
   readonly addedAt: string
   readonly nextOffset: number
   readonly isLive: boolean
+  /** Of a replay: where it began, the times of its records, and its events; null: those of the endpoint. */
+  readonly beginOffset: number | null
+  readonly fromAt: string | null
+  readonly toAt: string | null
+  readonly events: readonly string[] | null
+  readonly requestedAt: string | null
 }
 
 interface DeliveryRow extends UserRef {
@@ -42,6 +49,11 @@ interface PlacedFact {
   readonly timestampMs: number
 }
 
+interface Expected extends PlacedFact {
+  /** Of the replay; null: the delivery is of the live stream. */
+  readonly requestedAt: string | null
+}
+
 /** The copies of a record in the log. */
 interface Reported {
   readonly fact: DecidedFact
@@ -67,23 +79,33 @@ export async function createDeliveriesModel({ snapshot, fences, findEndpoint, no
   /** The latest time of a record so far, by partition: an endpoint begins with the first record since it was added. */
   const latestMs = new Map<number, number>()
   const reported = new Map<string, Reported>()
-  const expected = new Map<string, PlacedFact>()
+  const expected = new Map<string, Expected>()
+  const replays = new Map<string, PositionRow>()
+  for (const own of positions.values())
+    for (const position of own)
+      if (position.replayId !== LIVE) replays.set(`${position.replayId}/${position.partition}`, position)
 
   const isPassed = ({ partition, offset }: Fence): boolean => offset < (checkpoints.get(partition) ?? 0n)
 
-  const isKept = ({ timestampMs }: PlacedFact): boolean => timestampMs >= nowMs - KEPT_MS
+  /** Returns false if the delivery may have ended so long ago that it is deleted. */
+  const isKept = ({ timestampMs, requestedAt }: Expected): boolean =>
+    (requestedAt === null ? timestampMs : Date.parse(requestedAt)) >= nowMs - KEPT_MS
 
   function expect(placed: PlacedFact, event: string): void {
     const { fact, partition, offset } = placed
     for (const position of positions.get(placeOf({ ...fact, partition })) ?? []) {
-      const { endpointId, addedAt, nextOffset, isLive } = position
+      const { endpointId, replayId, addedAt, requestedAt } = position
       const endpoint = findEndpoint(fact, endpointId)
-      const isRead = isLive || offset < nextOffset
-      if (!isRead || !endpoint?.isCertain || Date.parse(endpoint.addedAt) !== Date.parse(addedAt)) continue
-      if ((latestMs.get(partition) ?? 0) < Date.parse(addedAt) || endpoint.events?.has(event) === false) continue
-      const key = `${keyOf(fact, fact.id, event)}/${endpointId}`
+      if (!endpoint?.isCertain || Date.parse(endpoint.addedAt) !== Date.parse(addedAt)) continue
+      const isRead =
+        replayId === LIVE
+          ? (position.isLive || offset < position.nextOffset) && (latestMs.get(partition) ?? 0) >= Date.parse(addedAt)
+          : isInReplay(position, { at: fact.at, offset })
+      const isWanted = position.events ? position.events.includes(event) : endpoint.events?.has(event) !== false
+      if (!isRead || !isWanted) continue
+      const key = `${keyOf(fact, fact.id, event)}/${replayId}/${endpointId}`
       // The dispatcher writes the delivery of a record once, in the place of its first copy.
-      if (!expected.has(key)) expected.set(key, placed)
+      if (!expected.has(key)) expected.set(key, { ...placed, requestedAt })
     }
   }
 
@@ -111,11 +133,14 @@ export async function createDeliveriesModel({ snapshot, fences, findEndpoint, no
       for await (const row of rows<DeliveryRow>(DELIVERIES, [first, last])) {
         const about = `${row.organization}/${row.project}/${row.endpointId} ${row.webhookId}`
         const record = reported.get(keyOf(row, row.webhookId, row.type))
-        const key = `${keyOf(row, row.webhookId, row.type)}/${row.endpointId}`
-        const copy = row.replayId === LIVE ? expected.get(key) : undefined
-        const says = wrongIn(row, record, copy && isKept(copy) ? copy : undefined)
+        const key = `${keyOf(row, row.webhookId, row.type)}/${row.replayId}/${row.endpointId}`
+        const copy = expected.get(key)
+        const says = wrongIn(row, record, {
+          first: copy && isKept(copy) ? copy : undefined,
+          replay: replays.get(`${row.replayId}/${row.partition}`),
+        })
         if (says !== undefined) findings.add(`webhooks.deliveries: ${says[0]}`, about, says[1])
-        if (row.replayId === LIVE) expected.delete(key)
+        expected.delete(key)
       }
       for (const [key, placed] of expected) {
         if (!isKept(placed)) continue
@@ -128,6 +153,8 @@ export async function createDeliveriesModel({ snapshot, fences, findEndpoint, no
 
     /** Compares what belongs to no user. */
     compareShared: async (findings: Findings): Promise<void> => {
+      for await (const { about } of rows<{ readonly about: string }>(OF_ANOTHER_BODY))
+        findings.add('webhooks.deliveries: body of a replay', about, 'differs from that of the first delivery')
       for await (const { about } of rows<{ readonly about: string }>(WITHOUT_TURN)) {
         findings.add('webhooks.turns: missing', about, 'has a pending delivery that nobody will send')
       }
@@ -135,11 +162,18 @@ export async function createDeliveriesModel({ snapshot, fences, findEndpoint, no
   }
 }
 
-/** Returns the name and the text of a finding about a delivery. `first`: the copy in whose place it must be; undefined: any. */
+interface Wanted {
+  /** The copy in whose place the delivery must be. undefined: any. */
+  readonly first: PlacedFact | undefined
+  /** The part of its replay in its partition. undefined: it is of none, or of a replay that is deleted. */
+  readonly replay: PositionRow | undefined
+}
+
+/** Returns the name and the text of a finding about a delivery. */
 function wrongIn(
   row: DeliveryRow,
   record: Reported | undefined,
-  first: PlacedFact | undefined,
+  { first, replay }: Wanted,
 ): readonly [string, string] | undefined {
   if (!record) return ['not in the log', 'exists, but no record accounts for it']
   const { fact, copies } = record
@@ -147,11 +181,25 @@ function wrongIn(
   if (!copy) return ['sourceOffset', `${row.partition}/${row.sourceOffset} is another record`]
   if (first && !copy.isDead && copy.offset !== first.offset)
     return ['place', `${row.partition}/${row.sourceOffset} repeats the record ${first.partition}/${first.offset}`]
+  if (replay && !isInReplay(replay, { at: fact.at, offset: copy.offset }))
+    return [
+      'replay',
+      `${fact.at} at ${row.partition}/${row.sourceOffset} is not a record of the replay ${row.replayId}`,
+    ]
   if (copy.isErased) return ['not erased', 'exists, although its user was erased']
   if (Date.parse(row.at) !== Date.parse(fact.at)) return ['at', `${row.at} instead of ${fact.at}`]
   const causeOffset = 'causeOffset' in fact ? (fact.causeOffset ?? null) : null
   if (row.causeOffset !== causeOffset) return ['causeOffset', `${row.causeOffset} instead of ${causeOffset}`]
   return isBodyOf(row, fact) ? undefined : ['body', 'is not about its record']
+}
+
+/** Returns true for a record in the part of a replay that its partition has read. */
+function isInReplay(
+  { beginOffset, nextOffset, fromAt, toAt }: PositionRow,
+  { at, offset }: { readonly at: string; readonly offset: bigint },
+): boolean {
+  if (fromAt === null || toAt === null || offset < (beginOffset ?? 0) || offset >= nextOffset) return false
+  return Date.parse(at) >= Date.parse(fromAt) && Date.parse(at) < Date.parse(toAt)
 }
 
 /** Compares the members that every body has. */
@@ -210,15 +258,25 @@ async function readAllRows<Row>(rows: AsyncIterable<Row>): Promise<readonly Row[
   return all
 }
 
+/** A replay that is deleted, or about to be, counts as none. */
 const POSITIONS = `
-  SELECT organization, project, endpoint_id AS "endpointId", partition, added_at AS "addedAt", next_offset AS "nextOffset",
-    is_live AS "isLive"
-  FROM positions WHERE replay_id = '${LIVE}'`
+  SELECT organization, project, endpoint_id AS "endpointId", replay_id AS "replayId", partition, added_at AS "addedAt",
+    begin_offset AS "beginOffset", next_offset AS "nextOffset", is_live AS "isLive", from_at AS "fromAt", to_at AS "toAt", events,
+    requested_at AS "requestedAt"
+  FROM positions LEFT JOIN replays USING (organization, project, endpoint_id, replay_id)
+  WHERE replay_id = '${LIVE}' OR requested_at IS NOT NULL`
 
 const DELIVERIES = `
   SELECT organization, project, user_id AS "userId", endpoint_id AS "endpointId", replay_id AS "replayId", partition,
     source_offset AS "sourceOffset", cause_offset AS "causeOffset", webhook_id AS "webhookId", type, at, body
   FROM deliveries ${OF_RANGE} AND type <> 'webhook.test'`
+
+/** Bodies that are not complete yet are not compared. */
+const OF_ANOTHER_BODY = `
+  SELECT own.organization || '/' || own.project || '/' || own.endpoint_id || ' ' || own.webhook_id AS about
+  FROM deliveries AS own JOIN deliveries AS first USING (organization, project, endpoint_id, user_id, webhook_id, type)
+  WHERE own.replay_id <> '${LIVE}' AND first.replay_id = '${LIVE}' AND own.capture = '{}' AND first.capture = '{}'
+    AND own.body <> first.body`
 
 const WITHOUT_TURN = `
   SELECT DISTINCT organization || '/' || project || '/' || endpoint_id || ' ' || user_id AS about FROM deliveries AS own
