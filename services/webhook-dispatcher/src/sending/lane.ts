@@ -1,6 +1,6 @@
 import type { EndpointRef } from '@nextvisit/catalog'
 import { LIVE_STREAM } from '@nextvisit/domain'
-import { type EndpointHealth, type PendingDelivery, SMALL_BODY_BYTES, type Turn } from './due-turns.ts'
+import { type AskedTurns, type EndpointHealth, type PendingDelivery, SMALL_BODY_BYTES, type Turn } from './due-turns.ts'
 import type { Endpoint } from './endpoints.ts'
 
 /** Turns of an endpoint in memory: waiting, in flight, or with a result that is not saved. As a multiple of those in flight. */
@@ -57,6 +57,10 @@ export interface Lane {
   readonly disable: () => void
   /** Returns the number of turns to read of a stream, with those that are claimed; 0: it has enough. */
   readonly limit: (replayId: string) => number
+  /** Notes the due turns that were read: `limit` of a stream at most. */
+  readonly noteDue: (stream: Pick<AskedTurns, 'replayId' | 'limit'>, due: readonly Turn[]) => void
+  /** Returns true if more users of a stream may be waiting than were read: one goes behind them after each delivery. */
+  readonly isCrowded: (replayId: string) => boolean
   readonly isFree: (turn: Turn) => boolean
   readonly claim: (turn: Turn) => void
   readonly add: (claim: Claim) => void
@@ -71,6 +75,7 @@ export interface Lane {
 
 export function createLane({ organization, project, endpointId }: EndpointRef): Lane {
   const [live, replays] = [createQueue(), createQueue()]
+  const crowded = new Set<string>()
   const queueOf = (replayId: string) => (replayId === LIVE_STREAM ? live : replays)
   const lane: Lane = {
     ref: { organization, project, endpointId },
@@ -99,6 +104,11 @@ export function createLane({ organization, project, endpointId }: EndpointRef): 
       const max = maxInFlight * CLAIMS_PER_REQUEST
       return claimed.size * 2 > max ? 0 : max
     },
+    noteDue: ({ replayId, limit }, due) => {
+      if (due.filter((turn) => turn.replayId === replayId).length >= limit) crowded.add(replayId)
+      else crowded.delete(replayId)
+    },
+    isCrowded: (replayId) => crowded.has(replayId),
     isFree: (turn) => !queueOf(turn.replayId).claimed.has(keyOf(turn)),
     claim: (turn) => void queueOf(turn.replayId).claimed.add(keyOf(turn)),
     add: (claim) => void queueOf(claim.turn.replayId).waiting.push(claim),

@@ -70,8 +70,8 @@ export function saveResults(
           WHERE delivery_id = ANY(${gone}::uuid[]) AND status = 'pending'`,
         ]
       : []),
-    ...turnsTable.update(moved, ['nextAt']),
     endTurns(turns),
+    ...turnsTable.update(moved, ['nextAt']),
     ...(health.length > 0 ? [lockEndpoints(health), changeHealth(health, now)] : []),
   ]
 }

@@ -174,6 +174,19 @@ describe('the order of deliveries', { timeout: 60_000 }, () => {
     expect(received.map(idOf)).toEqual([early, late])
   })
 
+  it('lets each user have a turn, although more users than are read at once have many deliveries', async () => {
+    const { url, received } = await startReceiver()
+    given.setWebhooks({ id: 'crm', url })
+    const users = Array.from({ length: 140 }, () => randomUUID())
+    await given.givenDeliveries(users.flatMap((userId) => Array.from({ length: 5 }, () => ({ userId }))))
+    const userId = randomUUID()
+    await given.givenDeliveries([{ userId }])
+    await given.startSender()
+    const at = () => received.findIndex((one) => userOf(one) === userId)
+    await expect.poll(at, { timeout: 50_000 }).toBeGreaterThan(-1)
+    expect(at()).toBeLessThan(400)
+  })
+
   it('is of each stream: a replay does not wait for the live stream', async () => {
     const { url, received } = await startReceiver({
       answer: (one, response) => response.writeHead(idOf(one).startsWith('a') ? 500 : 200).end(),

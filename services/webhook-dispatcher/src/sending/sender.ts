@@ -145,13 +145,11 @@ export function createSender(parts: SenderParts) {
       return one.replayIds.map((replayId) => ({ ...lane.ref, replayId, until, limit: lane.limit(replayId) }))
     })
     forgetIdleLanes(active)
-    const turns = (
-      await readDueTurns(
-        db,
-        owned,
-        asked.filter(({ limit }) => limit > 0),
-      )
-    ).filter((turn) => laneOf(turn).isFree(turn))
+    const wanted = asked.filter(({ limit }) => limit > 0)
+    const due = await readDueTurns(db, owned, wanted)
+    const byLane = Map.groupBy(due, laneOf)
+    for (const one of wanted) laneOf(one).noteDue(one, byLane.get(laneOf(one)) ?? [])
+    const turns = due.filter((turn) => laneOf(turn).isFree(turn))
     const deliveries = await readFirstDeliveries(db, turns)
     // Nothing is claimed yet, and a stop begins no request.
     if (stopping.signal.aborted) return
@@ -249,7 +247,7 @@ export function createSender(parts: SenderParts) {
     onAttempt?.(result.outcome)
     if (tracing)
       recordAttemptSpan(tracing, { url: endpoint.url, delivery, endpointId: turn.endpointId, result, beganAt })
-    const own = effectOf(result, { lane, isTest, round: delivery.round + 1 }, { now: now(), retryDelaysMs })
+    const own = effectOf(result, { lane, turn, isTest, round: delivery.round + 1 }, { now: now(), retryDelaysMs })
     writer.add(
       { turn, attempt: { deliveryId: delivery.deliveryId, at, result, ...own.attempt }, ...own.turn },
       isTest ? undefined : { addedAt, isGone: result.httpStatus === GONE },
