@@ -81,7 +81,7 @@ export interface ProjectionRunner {
   readonly stop: () => Promise<void>
   /** Returns the progress of owned partitions, and of partitions that cannot be opened yet. */
   readonly progress: () => readonly PartitionProgress[]
-  /** Returns true while this process owns the partition. Another one may own it, too, until this one notices its loss. */
+  /** Returns true while this process owns the partition, and the group knows it: not after a pause in which others may have got the partition. */
   readonly owns: (partition: number) => boolean
   /** Publishes new rows of the outbox soon. */
   readonly drainSoon: () => void
@@ -237,7 +237,7 @@ export function createProjectionRunner<Fact extends AnyFact, Draft>(
       await Promise.race([finish(left), sleep(STOP_WITHIN_MS, undefined, { ref: false })])
     },
     progress,
-    owns: (partition) => owned.find(partition) !== undefined,
+    owns: (partition) => groupReader.isHeld() && owned.find(partition) !== undefined,
     drainSoon,
     alarmProblem: alarms.problem,
     canSetAside: (partition, alarm) => alarm.recordId !== undefined && alarms.isWritten(partition, alarm),

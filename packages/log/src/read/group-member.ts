@@ -15,6 +15,8 @@ import { readAssigned } from './read-assigned.ts'
 /** A member of a Kafka consumer group that reads its partitions. Single use: create a new member after a failure. */
 export interface GroupMember {
   readonly join: () => Promise<void>
+  /** Returns false once others may own the partitions of this member. */
+  readonly isHeld: () => boolean
   /** Leaves the group. Resolves once the batches in flight are handled. */
   readonly leave: () => Promise<void>
 }
@@ -142,5 +144,5 @@ export function createGroupMember(parts: GroupMemberParts): GroupMember {
     }
   }
 
-  return { join, leave }
+  return { join, isHeld: session.isHeld, leave }
 }

@@ -9,6 +9,8 @@ const LOST = 'Lost the consumer group; rejoining'
 
 export interface GroupReader {
   readonly start: () => Promise<void>
+  /** Returns false once other members may own the partitions that this one was assigned. */
+  readonly isHeld: () => boolean
   /** Finishes the current batches and leaves the group. */
   readonly stop: () => Promise<void>
 }
@@ -61,6 +63,7 @@ export function createGroupReader(
 
   return {
     start: () => join(startWithinMs),
+    isHeld: () => member?.isHeld() ?? false,
     stop: async () => {
       stopping.abort()
       await member?.leave()

@@ -17,6 +17,11 @@ interface GroupSessionHandlers {
 interface GroupSession {
   /** Joins, and sends heartbeats until `signal` is aborted. */
   readonly join: () => Promise<void>
+  /**
+   * Returns false once the coordinator may have given the partitions to others: its last answer is older than a session, as after a pause of
+   * the process.
+   */
+  readonly isHeld: () => boolean
   /** Sends a heartbeat now if one is due, which saves the process a wake-up. */
   readonly beatIfDue: () => void
   readonly commit: (offsets: OffsetsByTopicPartition) => Promise<void>
@@ -49,6 +54,7 @@ export function createGroupSession(
   let joining: Promise<void> | undefined
   let dueAtMs = Infinity
   let sessionEndsAtMs = Infinity
+  let heldUntilMs = -Infinity
 
   async function join(): Promise<void> {
     joining = group.joinAndSync()
@@ -64,8 +70,10 @@ export function createGroupSession(
     onAssigned(new Map(owned.map(({ topic, partitions }) => [topic, partitions.toSorted((a, b) => a - b)])))
   }
 
-  function renewSession(): void {
+  /** `askedMs`: when the coordinator was asked. Its session begins later. */
+  function renewSession(askedMs = performance.now()): void {
     sessionEndsAtMs = performance.now() + sessionTimeoutMs
+    heldUntilMs = askedMs + sessionTimeoutMs
   }
 
   /** Closes the connections to the coordinator. Requests in flight reject, and the next request connects again. */
@@ -81,9 +89,10 @@ export function createGroupSession(
     const disconnectUnlessSettled = () =>
       setImmediate(() => isSettled || disconnect('The coordinator does not answer heartbeats'))
     const timer = setTimeout(disconnectUnlessSettled, overdueMs)
+    const askedMs = performance.now()
     try {
       await group.heartbeat({ interval: 0 })
-      renewSession()
+      renewSession(askedMs)
     } finally {
       isSettled = true
       clearTimeout(timer)
@@ -134,6 +143,7 @@ export function createGroupSession(
       await join()
       void stay()
     },
+    isHeld: () => performance.now() < heldUntilMs,
     beatIfDue: () => {
       if (performance.now() >= dueAtMs) wake()
     },

@@ -28,8 +28,9 @@ async function givenSession({ heartbeat, join }: { heartbeat: () => Promise<void
   }
   const cluster = { createGroup: () => group as ConsumerGroup, refreshMetadataIfOld: async () => {} }
   const handlers = { onAssigned, onRebalance: async () => {}, onFailed }
-  await createGroupSession(cluster, options, handlers, stopping.signal).join()
-  return { destroy, onAssigned, onFailed }
+  const session = createGroupSession(cluster, options, handlers, stopping.signal)
+  await session.join()
+  return { session, destroy, onAssigned, onFailed }
 }
 
 /** Like the data of a socket, the answer is read after the timers that are due. */
@@ -67,4 +68,21 @@ it('a session does not end while it waits for the other members of a rebalance',
   })
   await vi.waitFor(() => expect(onAssigned).toHaveBeenCalledTimes(2))
   expect(onFailed).not.toHaveBeenCalled()
+})
+
+it('a session is not held after a pause of the process, until the coordinator answers again', async () => {
+  const asked: (() => void)[] = []
+  const { session } = await givenSession({ heartbeat: () => new Promise((resolve) => asked.push(resolve)) })
+  expect(session.isHeld()).toBe(true)
+  await vi.waitFor(() => expect(asked).toHaveLength(1))
+  const nowMs = performance.now()
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(nowMs + options.sessionTimeoutMs)
+  onTestFinished(() => clock.mockRestore())
+  expect(session.isHeld()).toBe(false)
+  asked[0]?.()
+  // This answer is to a question of before the pause.
+  await vi.waitFor(() => expect(asked).toHaveLength(2))
+  expect(session.isHeld()).toBe(false)
+  asked[1]?.()
+  await vi.waitFor(() => expect(session.isHeld()).toBe(true))
 })
