@@ -21,7 +21,8 @@ const ITEMS_IN_BATCH = 1_000
 const PROBES_PER_SECOND = 5
 const IDLE_SECONDS = 10
 /** Users of a form that `beside` hears of: one for each probe. */
-const PROBED_USERS = 2_000
+const PROBED_USERS = 600
+const IN_FLIGHT = 20
 const WITHIN_MS = 900_000
 const DISPATCHER = 'webhook-dispatcher'
 const HELP = `Usage: npx -y pnpm benchmark:webhooks [DELIVERIES]
@@ -54,6 +55,7 @@ try {
   say(`Changing a segment of ${USERS} users ${rounds} times …`)
   const live = await measured(async () => {
     for (let round = 0; round < rounds; ) round = await changeSegments(round)
+    say('Waiting for their webhooks …')
     await untilReceived(rounds * USERS)
   })
   say('Replaying …')
@@ -135,10 +137,13 @@ async function readEndpoints(): Promise<WebhookEndpoints['webhooks']> {
 /** Identifies users. Returns their names by id. */
 async function identify(userNames: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const known = new Map<string, string>()
-  for (const userName of userNames) {
-    const { userId } = await call<{ readonly userId: string }>('/v2/admin/identify-user', { userName })
-    known.set(userId, userName)
-  }
+  for (let at = 0; at < userNames.length; at += IN_FLIGHT)
+    await Promise.all(
+      userNames.slice(at, at + IN_FLIGHT).map(async (userName) => {
+        const { userId } = await call<{ readonly userId: string }>('/v2/admin/identify-user', { userName })
+        known.set(userId, userName)
+      }),
+    )
   return known
 }
 
