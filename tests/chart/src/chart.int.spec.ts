@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseEnv } from 'node:util'
-import { addressesVariable } from '@nextvisit/contracts'
+import { addressesVariable, consumerGroupOf } from '@nextvisit/contracts'
 import { readDashboards, readRules } from '@nextvisit/monitoring'
 import { consumers } from '@nextvisit/services'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -14,6 +14,7 @@ import {
   helm,
   hookOf,
   type KubernetesObject,
+  NAMESPACE,
   podMetadataOf,
   podOf,
   renderChart,
@@ -29,13 +30,20 @@ const podsOf = (name: string) =>
     const pod = podOf(object)
     return pod ? [{ object, pod, container: pod.containers[0] }] : []
   })
+const servicesOf = (name: string) => objectsOf(name).filter(({ kind }) => kind === 'Service')
 const deploymentsOf = (name: string) => podsOf(name).filter(({ object }) => object.kind === 'Deployment')
 const scaledBy = (name: string) =>
   objectsOf(name)
     .filter(({ kind }) => kind === 'ScaledObject')
     .map(
       ({ spec }) =>
-        spec as { readonly scaleTargetRef: { readonly name: string }; readonly triggers: readonly object[] },
+        spec as {
+          readonly scaleTargetRef: { readonly name: string }
+          readonly triggers: readonly object[]
+          readonly advanced: {
+            readonly horizontalPodAutoscalerConfig: { readonly behavior: { readonly scaleDown: object } }
+          }
+        },
     )
 const aDeployment = () => structuredClone(objectsOf('minimal').find(({ kind }) => kind === 'Deployment'))
 const graceOf = (name: string) =>
@@ -165,6 +173,15 @@ describe('each pod', () => {
     }
   })
 
+  it('of a service is asked at its internal port whether it lives and is ready', () => {
+    for (const { container } of deploymentsOf('everything')) {
+      const { startupProbe, livenessProbe, readinessProbe, ports } = container
+      const paths = [startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet)
+      expect(paths).toEqual(['/livez', '/livez', '/readyz'].map((where) => ({ path: where, port: 'internal' })))
+      expect(ports).toContainEqual({ name: 'internal', containerPort: 9100 })
+    }
+  })
+
   it('of a service stops within its grace period', () => {
     expect(graceOf('minimal')).toMatchObject({ gateway: 30, metering: 30 })
     expect(graceOf('everything')).toMatchObject({ gateway: 35 })
@@ -226,16 +243,47 @@ describe('scaling', () => {
     }
   })
 
+  it('reads the lag of the consumer, without halted partitions, which more processes do not help', () => {
+    for (const { scaleTargetRef, triggers } of scaledBy('scaled by seconds')) {
+      const of = `{service="${scaleTargetRef.name.replace('nextvisit-', '')}", namespace="${NAMESPACE}"}`
+      const query = `max(projection_lag_seconds${of} unless on (partition) projection_halted${of} == 1)`
+      expect(triggers).toMatchObject([{ metadata: { query, threshold: '5' } }])
+    }
+    for (const { scaleTargetRef, triggers } of scaledBy('TLS without SASL, scaled by offsets')) {
+      const consumerGroup = consumerGroupOf(scaleTargetRef.name.replace('nextvisit-', ''))
+      expect(triggers).toMatchObject([
+        { metadata: { consumerGroup, lagThreshold: '5000', excludePersistentLag: 'true', tls: 'enable' } },
+      ])
+    }
+  })
+
+  it('goes down by one process at a time, and late', () => {
+    for (const { advanced } of scaledBy('scaled by seconds')) {
+      expect(advanced.horizontalPodAutoscalerConfig.behavior.scaleDown).toEqual({
+        stabilizationWindowSeconds: 600,
+        policies: [{ type: 'Pods', value: 1, periodSeconds: 300 }],
+      })
+    }
+  })
+
   it('authenticates at Kafka as the consumers do', () => {
     const secret = objectsOf('TLS with the authorities in a Secret, and SASL').find(
       ({ kind }) => kind === 'TriggerAuthentication',
     )
+    // KEDA reads the name of the user from here only, never from the metadata of a trigger.
     expect(secret?.spec).toEqual({
+      env: [{ parameter: 'username', name: 'KAFKA_SASL_USERNAME' }],
       secretTargetRef: [
         { parameter: 'password', name: 'nextvisit', key: 'KAFKA_SASL_PASSWORD' },
         { parameter: 'ca', name: 'authorities', key: 'ca.crt' },
       ],
     })
+    for (const { container } of deploymentsOf('TLS with the authorities in a Secret, and SASL'))
+      expect(container.env).toContainEqual({ name: 'KAFKA_SASL_USERNAME', value: 'nextvisit' })
+    for (const { triggers } of scaledBy('TLS with the authorities in a Secret, and SASL'))
+      expect(triggers).toMatchObject([
+        { metadata: { sasl: 'plaintext' }, authenticationRef: { name: 'nextvisit-kafka' } },
+      ])
     expect(
       objectsOf('TLS without SASL, scaled by offsets').filter(({ kind }) => kind === 'TriggerAuthentication'),
     ).toEqual([])
@@ -268,13 +316,112 @@ describe('monitoring', () => {
         .map(({ name }) => `${name}.json`)
         .toSorted(),
     )
-    for (const [, text] of inChart) expect(() => JSON.parse(text) as unknown).not.toThrow()
+    for (const [, text] of inChart) {
+      expect(() => JSON.parse(text) as unknown).not.toThrow()
+      expect(text).not.toContain('console.example.com')
+    }
+    expect(inChart.map(([, text]) => text).join('')).toContain(`${EVERYTHING.console.publicUrl}/runbooks/`)
+  })
+
+  it('finds the internal port of every service, and gives its samples the labels of the alerts', () => {
+    const monitor = objectsOf('everything').find(({ kind }) => kind === 'ServiceMonitor')
+    const { selector, endpoints } = (monitor?.spec ?? {}) as {
+      readonly selector: { readonly matchLabels: Readonly<Record<string, string>> }
+      readonly endpoints: readonly object[]
+    }
+    const found = servicesOf('everything').filter(({ metadata: { labels = {} } }) =>
+      Object.entries(selector.matchLabels).every(([name, value]) => labels[name] === value),
+    )
+    expect(found.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/component']).toSorted()).toEqual(
+      deploymentsOf('everything')
+        .map(({ container }) => container.name)
+        .toSorted(),
+    )
+    expect(endpoints).toMatchObject([
+      {
+        port: 'internal',
+        path: '/metrics',
+        honorLabels: true,
+        relabelings: [
+          { targetLabel: 'job', replacement: 'nextvisit' },
+          { targetLabel: 'service', sourceLabels: ['__meta_kubernetes_service_label_app_kubernetes_io_component'] },
+        ],
+      },
+    ])
+  })
+
+  it('says in the notes that links need the address of the console', async () => {
+    const alerts = { ...MINIMAL, prometheusRule: { enabled: true } }
+    expect(await renderNotes(alerts)).toContain('set `console.publicUrl`')
+    expect(await renderNotes({ ...alerts, console: { publicUrl: 'https://ops.example.com' } })).not.toContain(
+      'publicUrl',
+    )
+  })
+})
+
+const policies = () =>
+  new Map(
+    objectsOf('everything').flatMap(({ kind, metadata, spec }) =>
+      kind === 'NetworkPolicy' ? [[metadata.name, spec as object] as const] : [],
+    ),
+  )
+
+describe('the network', () => {
+  const release = { 'app.kubernetes.io/name': 'nextvisit', 'app.kubernetes.io/instance': 'nextvisit' }
+
+  it('reaches internal ports from the pods of the release and from Prometheus only', () => {
+    expect(policies().get('nextvisit-internal')).toEqual({
+      podSelector: { matchLabels: release },
+      policyTypes: ['Ingress'],
+      ingress: [
+        {
+          ports: [{ port: 'internal' }],
+          from: [
+            { podSelector: { matchLabels: release } },
+            { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } },
+          ],
+        },
+      ],
+    })
+    for (const { object } of podsOf('everything')) expect(podMetadataOf(object).labels).toMatchObject(release)
+  })
+
+  it('reaches the public ports of the gateway and the console from where the values say', () => {
+    expect(policies().get('nextvisit-gateway')).toMatchObject({
+      ingress: [{ ports: [{ port: 'http' }], from: EVERYTHING.networkPolicies.gatewayFrom }],
+    })
+    expect(policies().get('nextvisit-console')).toMatchObject({ ingress: [{ ports: [{ port: 'http' }] }] })
+    expect([...policies().keys()].toSorted()).toEqual(['nextvisit-console', 'nextvisit-gateway', 'nextvisit-internal'])
+  })
+
+  it('leads hosts to Services and ports that exist', () => {
+    const ingress = objectsOf('everything').find(({ kind }) => kind === 'Ingress')?.spec as {
+      readonly rules: readonly {
+        readonly host: string
+        readonly http: {
+          readonly paths: readonly { readonly backend: { readonly service: { readonly name: string } } }[]
+        }
+      }[]
+    }
+    expect(ingress.rules.map(({ host, http }) => [host, http.paths.map(({ backend }) => backend.service)])).toEqual([
+      ['ops.example.com', [{ name: 'nextvisit-console', port: { name: 'http' } }]],
+      ['api.example.com', [{ name: 'nextvisit-gateway', port: { name: 'http' } }]],
+    ])
+    const routes = objectsOf('everything').filter(({ kind }) => kind === 'HTTPRoute')
+    expect(routes.map(({ spec }) => spec)).toMatchObject([
+      { hostnames: ['ops.example.com'], rules: [{ backendRefs: [{ name: 'nextvisit-console', port: 80 }] }] },
+      { hostnames: ['api.example.com'], rules: [{ backendRefs: [{ name: 'nextvisit-gateway', port: 80 }] }] },
+    ])
+    for (const name of ['nextvisit-console', 'nextvisit-gateway']) {
+      const service = servicesOf('everything').find(({ metadata }) => metadata.name === name)
+      expect(service?.spec).toMatchObject({ ports: [{ name: 'http', port: 80 }] })
+    }
   })
 })
 
 describe('addresses', () => {
   it('are names of Services that select the processes, ready or not', () => {
-    const services = objectsOf('minimal').filter(({ kind }) => kind === 'Service')
+    const services = servicesOf('minimal')
     const { env = [] } = podsOf('minimal').find(({ container }) => container.name === 'console')?.container ?? {}
     for (const service of ['gateway', ...consumers.map(({ name }) => name)] as const) {
       const name = `nextvisit-${service}-processes`
@@ -367,6 +514,23 @@ describe('values', () => {
       'with a secret among the variables',
       { ...MINIMAL, defaults: { env: { INTERNAL_TOKEN: 'x' } } },
       'INTERNAL_TOKEN is secret',
+    ],
+    ...['KAFKA_SASL_PASSWORD', 'CONSOLE_TOKEN', 'CONSOLE_OIDC_CLIENT_SECRET', 'OTEL_EXPORTER_OTLP_HEADERS'].map(
+      (name): [string, object, string] => [
+        `with a secret of only some installations among the variables: ${name}`,
+        { ...MINIMAL, services: { console: { env: { [name]: 'x' } } } },
+        `${name} is secret`,
+      ],
+    ),
+    [
+      'with another internal port, at which no probe asks',
+      { ...MINIMAL, defaults: { env: { INTERNAL_PORT: 9200 } } },
+      'INTERNAL_PORT',
+    ],
+    [
+      'with a delay of the gateway that its grace period does not know',
+      { ...MINIMAL, services: { gateway: { env: { GATEWAY_SHUTDOWN_DELAY_MS: 60_000 } } } },
+      'services.gateway.shutdownDelayMs',
     ],
     ['without the Secret', { ...MINIMAL, secrets: { existingSecret: '' } }, 'secrets.existingSecret'],
     ['with an Ingress without a host', { ...MINIMAL, ingress: { enabled: true } }, 'ingress.gatewayHost'],

@@ -60,6 +60,10 @@ export async function renderNotes(values: object): Promise<string> {
   }
 }
 
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string }
+}
+
 export interface Container {
   readonly name: string
   readonly image: string
@@ -73,6 +77,10 @@ export interface Container {
     }
   }[]
   readonly envFrom?: readonly { readonly secretRef: { readonly name: string } }[]
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
+  readonly startupProbe?: Probe
+  readonly livenessProbe?: Probe
+  readonly readinessProbe?: Probe
   readonly resources: { readonly limits?: { readonly memory?: string } }
   readonly securityContext: object
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: boolean }[]

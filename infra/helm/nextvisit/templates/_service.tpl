@@ -119,9 +119,10 @@ NODE_EXTRA_CA_CERTS: {{ printf "/etc/nextvisit/certificates/%s" .Values.trustedC
 {{/* The variables of a container, as a list. Arguments: root, variables (a map), secrets (names). */}}
 {{- define "nextvisit.env" -}}
 {{- $secrets := .secrets }}
-{{- range $secrets }}
+{{- range concat $secrets (list "KAFKA_SASL_PASSWORD" "CONSOLE_TOKEN" "CONSOLE_VIEWER_TOKEN" "CONSOLE_OIDC_CLIENT_SECRET" "CONSOLE_OPERATOR_DATABASE_URL") }}
 {{- if hasKey $.variables . }}{{ fail (printf "env: %s is secret, so it belongs in the Secret %s" . $.root.Values.secrets.existingSecret) }}{{ end }}
 {{- end }}
+{{- if hasKey .variables "OTEL_EXPORTER_OTLP_HEADERS" }}{{ fail "env: OTEL_EXPORTER_OTLP_HEADERS is secret, so it belongs in a Secret; name it in tracing.headersSecret" }}{{ end }}
 {{- if .root.Values.kafka.sasl.mechanism }}{{ $secrets = append $secrets "KAFKA_SASL_PASSWORD" }}{{ end }}
 {{- include "nextvisit.secretEnv" (dict "root" .root "names" $secrets) }}
 {{- with .root.Values.tracing.headersSecret }}
