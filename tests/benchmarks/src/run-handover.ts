@@ -15,7 +15,7 @@ const WITHIN_MS = 60_000
 const LONGEST_PAUSE_MS = 2_250
 const [consumer = 'metering'] = process.argv.slice(2)
 
-const stack = await startThrowAwayStack({ inMemory: true })
+const stack = await startThrowAwayStack({ isCheap: true })
 
 try {
   const terminated = await measure('SIGTERM', ROUNDS)

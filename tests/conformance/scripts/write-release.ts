@@ -25,7 +25,7 @@ if (!/^\d+\.\d+\.\d+$/.test(version)) {
   process.exit(2)
 }
 
-const stack = await startThrowAwayStack({ inMemory: true })
+const stack = await startThrowAwayStack({ isCheap: true })
 try {
   const story = await tellStory(stack)
   await settle()

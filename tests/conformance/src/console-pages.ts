@@ -24,7 +24,7 @@ export async function startConsole(): Promise<void> {
     startThrowAwayStack({
       workspace,
       consolePort: await freePort(),
-      inMemory: true,
+      isCheap: true,
       // Specs wait for a receipt, and for a delivery that fails.
       serviceEnvironment: { ERASURE_KEY_RETENTION: '10s', WEBHOOK_RETRY_DELAYS: '1s' },
     }),

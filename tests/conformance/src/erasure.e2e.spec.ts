@@ -229,7 +229,7 @@ beforeAll(async () => {
   for (const [name, value] of VARIABLES) vi.stubEnv(name, value)
   folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   stack = await startThrowAwayStack({
-    inMemory: true,
+    isCheap: true,
     workspace: WORKSPACE,
     // The budget is large, because a busy machine is not an outage.
     serviceEnvironment: {

@@ -24,7 +24,7 @@ export async function startProduct(): Promise<void> {
   traces = await startOtlpReceiver()
   stack = await startThrowAwayStack({
     workspaceFile: WORKSPACE_FILE,
-    inMemory: true,
+    isCheap: true,
     serviceEnvironment: {
       GATEWAY_REQUEST_BUDGET_MS: String(REQUEST_BUDGET_MS),
       OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,

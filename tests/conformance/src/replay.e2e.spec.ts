@@ -33,7 +33,7 @@ let stack: ThrowAwayStack
 
 beforeAll(async () => {
   vi.stubEnv('LOG_LEVEL', 'debug')
-  stack = await startThrowAwayStack({ inMemory: true })
+  stack = await startThrowAwayStack({ isCheap: true })
 }, 180_000)
 afterAll(async () => {
   vi.unstubAllEnvs()

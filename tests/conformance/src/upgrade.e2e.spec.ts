@@ -42,6 +42,7 @@ describe.each(await releasedVersions())('a stack with the data of %s', (version)
     receiver = await startWebhookReceiver(HOOK_SECRET)
     stack = await startThrowAwayStack({
       dataDirectory: await restoreRelease(version),
+      isCheap: true,
       serviceEnvironment: { ERASURE_KEY_RETENTION: '10s' },
     })
   }, 180_000)

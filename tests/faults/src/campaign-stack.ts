@@ -40,7 +40,7 @@ export interface CampaignStack extends ThrowAwayStack {
   readonly schemas: ReadonlyMap<ConsumerName, { readonly schema: string; readonly url: string }>
 }
 
-export async function startCampaignStack(options: { readonly inMemory?: boolean } = {}): Promise<CampaignStack> {
+export async function startCampaignStack(options: { readonly isCheap?: boolean } = {}): Promise<CampaignStack> {
   provideHookSecret()
   const receiver = await startFlakyReceiver()
   const { projects, busy, limited, hostile, workspace } = createCampaignProjects(receiver.url)

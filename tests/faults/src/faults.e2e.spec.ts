@@ -8,7 +8,7 @@ const seed = randomInt(1, 1_000_000)
 let campaign: CampaignContext
 
 beforeAll(async () => {
-  campaign = await startCampaign(seed, { inMemory: true })
+  campaign = await startCampaign(seed, { isCheap: true })
 }, 180_000)
 afterAll(() => campaign?.stack.remove(), 60_000)
 

@@ -52,7 +52,7 @@ const SHORT_LOAD: Load = { perSecond: 20, calmMs: 500 }
 /** Runs faults as `pnpm test` does. */
 export async function runShort(options: Omit<SeedOptions, 'load'>): Promise<FaultResult[]> {
   const { seed } = options
-  const campaign = options.campaign ?? (await startCampaign(seed, { inMemory: true }))
+  const campaign = options.campaign ?? (await startCampaign(seed, { isCheap: true }))
   try {
     return await runSeed({ ...options, campaign, load: SHORT_LOAD })
   } finally {

@@ -28,7 +28,7 @@ export interface RaceStack extends ThrowAwayStack {
 }
 
 export async function startRaceStack(workspace: string): Promise<RaceStack> {
-  const stack = await startThrowAwayStack({ workspace, inMemory: true })
+  const stack = await startThrowAwayStack({ workspace, isCheap: true })
   const [host = '', port] = (stack.brokers[0] ?? '').split(':')
   const proxy = createFaultProxy({ host, port: Number(port) }, { rewritesMetadata: true })
   await proxy.start()

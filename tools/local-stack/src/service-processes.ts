@@ -27,6 +27,8 @@ export interface ServicesOptions extends Connection {
   readonly secrets: StackSecrets
   /** Default: one process of each consumer. */
   readonly scale?: Scale | undefined
+  /** Returns the file to run for a program, for example `services/metering/src/main.ts`. Default: this file of the checkout. */
+  readonly programOf?: ((source: string) => string) | undefined
   /** Overrides the services' inherited environment. */
   readonly environment: NodeJS.ProcessEnv
   readonly onLine: (service: string, line: string) => void
@@ -84,7 +86,7 @@ async function consoleProcess(
     NEXTVISIT_SECRET_KEY: secrets.secretKey,
     CONSOLE_GATEWAY_URL: `http://127.0.0.1:${gatewayPort}`,
     CONSOLE_DEMO_KEYS_FILE: demoKeysFileIn(dataDirectory),
-    CONSOLE_CLI: path.join(CHECKOUT, 'tools/cli/src/main.ts'),
+    CONSOLE_CLI: programOf(options, 'tools/cli/src/main.ts'),
     CONSOLE_REPLAY_FILE: path.join(dataDirectory, 'console-replay.json'),
     // One address suffices for all schemas, unless consumers have their own databases.
     ...(isOneDatabase([adminDatabaseUrl, ...databaseUrls.values()]) && {
@@ -143,7 +145,7 @@ function serviceProcess(
     plan: {
       name,
       command: process.execPath,
-      args: [path.join(CHECKOUT, 'services', name, 'src/main.ts')],
+      args: [programOf(options, `services/${name}/src/main.ts`)],
       cwd: path.join(CHECKOUT, 'services', name),
       env: {
         ...inherited,
@@ -158,6 +160,10 @@ function serviceProcess(
       onLine: (line) => options.onLine(name, line),
     },
   }
+}
+
+function programOf(options: ServicesOptions, source: string): string {
+  return options.programOf?.(source) ?? path.join(CHECKOUT, source)
 }
 
 /** Adds the memory limits of infra/service.env. Node options of the environment take precedence. */

@@ -40,6 +40,8 @@ export interface StackOptions {
   readonly kafkaPorts?: { readonly port: number; readonly advertisedPort: number }
   /** Default: one process of each consumer. */
   readonly scale?: Scale
+  /** Returns the file to run for a program, for example a bundle of `services/metering/src/main.ts`. Default: this file of the checkout. */
+  readonly programOf?: (source: string) => string
   /** Additional environment of services. */
   readonly serviceEnvironment?: NodeJS.ProcessEnv
   /** Receives a line for each step and for each later event. */

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import type { ServedDocument } from '../http/app.ts'
 
 /**
@@ -64,7 +65,7 @@ function swaggerUi(file: string, type: string): ServedDocument {
   return {
     path: `/docs/${file}`,
     headers: { ...contentType(type), 'Cache-Control': 'public, max-age=3600' },
-    read: async () => (bytes ??= await readFile(new URL(import.meta.resolve(`swagger-ui-dist/${file}`)))),
+    read: async () => (bytes ??= await readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`))),
   }
 }
 

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { freePort, type Stack, type StackOptions, startStack } from '@nextvisit/local-stack'
+import { bundledPrograms } from '../bundled-programs.ts'
 import { throwAwayFolder } from '../throw-away-folder.ts'
 
 export interface ThrowAwayStack extends Stack {
@@ -16,18 +17,21 @@ interface ThrowAwayOptions
   readonly workspace?: string
   /** Folder of a stack to continue. Default: a new one. */
   readonly dataDirectory?: string
-  /** Keeps new data in memory if there is room, which costs less CPU time. Not for measurements of a disk. */
-  readonly inMemory?: boolean
+  /**
+   * Costs less CPU time: new data is in memory if there is room, and services run as bundles. Not for measurements of a disk, or if the
+   * start of services is the subject.
+   */
+  readonly isCheap?: boolean
 }
 
 /** Starts a whole stack in a temporary folder and on free ports. Default: the demo workspace. */
 export async function startThrowAwayStack({
   workspace,
-  inMemory = false,
+  isCheap = false,
   dataDirectory: continued,
   ...options
 }: ThrowAwayOptions = {}): Promise<ThrowAwayStack> {
-  const created = () => (inMemory ? throwAwayFolder() : mkdtemp(path.join(tmpdir(), 'nextvisit-test-')))
+  const created = () => (isCheap ? throwAwayFolder() : mkdtemp(path.join(tmpdir(), 'nextvisit-test-')))
   const dataDirectory = continued ?? (await created())
   let { workspaceFile } = options
   if (workspace !== undefined) {
@@ -38,6 +42,7 @@ export async function startThrowAwayStack({
     dataDirectory,
     gatewayPort: await freePort(),
     ...options,
+    ...(isCheap && { programOf: await bundledPrograms() }),
     workspaceFile,
     onProgress: () => undefined,
   })
