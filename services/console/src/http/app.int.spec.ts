@@ -29,7 +29,7 @@ afterEach(() => {
 /** The signals of the requests to the route `waits`, which ends with its request. */
 let waits: AbortSignal[] = []
 
-/** Starts a console with two routes for changes, two for reading, and built pages. */
+/** Starts a console with three routes for changes, two for reading, and built pages. Its log of changes cannot be written. */
 async function givenConsole(publicUrl?: string): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -58,6 +58,7 @@ async function givenConsole(publicUrl?: string): Promise<string> {
     ...defineRoute({ role: 'operator', input: Change, answer: z.strictObject({ removed: z.string() }) }),
     handle: (input) => answered({ removed: Change.parse(input).name }),
   }
+  const recorded: ApiRoute = { ...remove, path: 'recorded/:name', change: () => ({ kind: 'webhook.enable' }) }
   const reading = defineRoute({ role: 'viewer', input: z.strictObject({}), answer: z.string() })
   const wait: ApiRoute = {
     path: 'waits',
@@ -79,7 +80,7 @@ async function givenConsole(publicUrl?: string): Promise<string> {
     createApp({
       site,
       sessions,
-      routes: [change, remove, wait, large],
+      routes: [change, remove, recorded, wait, large],
       sessionRouter: createSessionRouter({
         site,
         sessions,
@@ -90,7 +91,6 @@ async function givenConsole(publicUrl?: string): Promise<string> {
         logger,
       }),
       webFiles: await readWebFiles(folder, site.basePath),
-      // No route of this spec has a change.
       changes: { record: () => Promise.resolve({ outcome: 'not-recorded' }) },
       logger,
     }),
@@ -143,6 +143,14 @@ describe('the HTTP of the console', () => {
     expect(await send('DELETE')).toEqual({ removed: 'lamp' })
     expect(await send('POST')).toEqual({ changed: 'lamp' })
     expect(await send('PUT')).toMatchObject({ error: 'no-such-route' })
+  })
+
+  it('refuses a request whose change cannot be recorded', async () => {
+    const address = await givenConsole()
+    const headers = own(address, await signIn(address))
+    const refused = await fetch(`${address}/api/recorded/lamp`, { method: 'DELETE', headers, body: '{}' })
+    expect(refused.status).toBe(503)
+    expect(await refused.json()).toMatchObject({ error: 'not-recorded' })
   })
 
   it('reads no body without a session, and a large one only if the route takes it', async () => {

@@ -15,6 +15,7 @@ import { type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { createInternalServer, createLogger, createMetrics, NOT_FOUND, serveCalls } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { withEnvironment } from '../../test/config.ts'
+import { changesBy } from '../../test/changes-by.ts'
 import { runNextvisit } from '../../test/run-nextvisit.ts'
 import { type AnswersExportFlags, answersExport } from './answers.ts'
 import { parseProject } from '../options.ts'
@@ -126,7 +127,9 @@ async function exportAnswers({ project = 'shop', ...own }: Flags = {}) {
   let told = ''
   const spy = vi.spyOn(console, 'error').mockImplementation((line: string) => void (told += `${line}\n`))
   onTestFinished(() => spy.mockRestore())
+  const actor = `spec ${randomUUID()}`
   const env = {
+    NEXTVISIT_ACTOR: actor,
     KAFKA_BROKERS: inject('kafkaBrokers'),
     ANSWER_COLLECTOR_URLS: url,
     USER_PROJECTOR_URLS: url,
@@ -140,12 +143,12 @@ async function exportAnswers({ project = 'shop', ...own }: Flags = {}) {
   const files = (await readdir(folder)).filter((file) => file.startsWith(name))
   const bytes = files.length === 0 ? undefined : await readFile(out)
   const text = own.format === 'csv' && bytes ? gunzipSync(bytes).toString() : bytes?.toString()
-  return { text, told, exitCode: failed?.exitCode ?? 0, reason: failed?.message }
+  return { text, told, actor, exitCode: failed?.exitCode ?? 0, reason: failed?.message }
 }
 
 describe('nextvisit answers export', () => {
   it('writes every page as NDJSON, with names and without erased users', async () => {
-    const { exitCode, text = '', told } = await exportAnswers()
+    const { exitCode, text = '', told, actor } = await exportAnswers()
     const lines = text
       .trimEnd()
       .split('\n')
@@ -153,6 +156,9 @@ describe('nextvisit answers export', () => {
     expect(lines).toEqual(answers.slice(1).map((answer) => ({ ...answer, userName: `+${answer.userId}` })))
     expect(told).toMatch(/^Wrote 1,499 answers of nps to \S+ in [\d.]+ s\.\nLeft out 1 of erased users\.\n$/)
     expect([exitCode, asked.at(-1)]).toEqual([0, 'P'])
+    const details = { environment: 'P', answers: ANSWERS - 1 }
+    const recorded = { kind: 'answers.export', project: 'shop', target: 'nps', outcome: 'made', details }
+    expect(await changesBy(actor)).toMatchObject([recorded])
   })
 
   it('writes a compressed table, with the elements of every revision', async () => {

@@ -27,6 +27,7 @@ import {
   serveCalls,
 } from '@nextvisit/service-kit'
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { changesBy } from '../../test/changes-by.ts'
 import { runNextvisit } from '../../test/run-nextvisit.ts'
 import { applyWorkspace } from '../workspace/apply-workspace.ts'
 
@@ -170,15 +171,20 @@ const fileOf = (name: string) => path.join(folder, name)
 
 describe('nextvisit erase', () => {
   it('requests one erasure of distinct users, waits until it is complete, and prints a receipt that verifies', async () => {
-    const { run, requests } = await givenServices({ refusals: 2 })
-    const users = ['--user', 'ada', '--user', 'grace', '--user', 'ada']
-    const { exitCode, stdout, stderr } = await run('erase', '--project', 'acme/shop', ...users, '--suppress', '--yes')
+    const { run, runWith, requests } = await givenServices({ refusals: 2 })
+    const NEXTVISIT_ACTOR = `spec ${randomUUID()}`
+    const wanted = ['--user', 'ada', '--user', 'grace', '--user', 'ada', '--suppress', '--yes']
+    const erased = await runWith({ NEXTVISIT_ACTOR }, 'erase', '--project', 'acme/shop', ...wanted)
+    const { exitCode, stdout, stderr } = erased
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 users, 0 without') })
     const userIds = ['ada', 'grace'].map((name) => userIdOf('acme', 'shop', name))
     // Each attempt has the id of the first.
     expect(requests).toHaveLength(3)
     expect(new Set(requests.map(({ erasureId }) => erasureId)).size).toBe(1)
     expect(requests[0]).toMatchObject({ ...PLACE, userIds, suppress: true })
+    const details = { erasureId: requests[0]?.erasureId, users: 2, suppress: true }
+    const recorded = { kind: 'users.erase', ...PLACE, outcome: 'made', details }
+    expect(await changesBy(NEXTVISIT_ACTOR)).toMatchObject([recorded])
 
     await writeFile(fileOf('receipt.json'), stdout)
     const verified = await run('receipts', 'verify', fileOf('receipt.json'), '--key', KEYS.receiptKey)
@@ -387,7 +393,7 @@ it('nextvisit receipts verify prints no control characters of a receipt', async 
 })
 
 it('nextvisit users lists suppressed users on all pages, and deletes a suppression once', async () => {
-  const { run } = await givenServices()
+  const { run, runWith } = await givenServices()
   const list = await run('users', 'suppressed', '--project', 'acme/shop')
   expect(
     list.stdout
@@ -395,7 +401,13 @@ it('nextvisit users lists suppressed users on all pages, and deletes a suppressi
       .split('\n')
       .map((line) => JSON.parse(line)),
   ).toMatchObject([{ hash: 'a' }, { hash: 'b' }])
-  const lift = () => run('users', 'unsuppress', '--project', 'acme/shop', '--user', 'ada')
+  const NEXTVISIT_ACTOR = `spec ${randomUUID()}`
+  const lift = () => runWith({ NEXTVISIT_ACTOR }, 'users', 'unsuppress', '--project', 'acme/shop', '--user', 'ada')
   expect(await lift()).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('is deleted') })
   expect(await lift()).toMatchObject({ exitCode: 1, stderr: 'ada is not suppressed in acme/shop.\n' })
+  const recorded = { kind: 'suppression.lift', ...PLACE, details: { userId: userIdOf('acme', 'shop', 'ada') } }
+  expect(await changesBy(NEXTVISIT_ACTOR)).toMatchObject([
+    { ...recorded, outcome: 'refused' },
+    { ...recorded, outcome: 'made' },
+  ])
 })

@@ -5,6 +5,7 @@ import { consumers } from '@nextvisit/services'
 import { createTestDatabase } from '@nextvisit/testing'
 import { Client } from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { changesBy } from '../../test/changes-by.ts'
 import { runNextvisit } from '../../test/run-nextvisit.ts'
 
 const RECORD = 'user-events/3/1704'
@@ -100,15 +101,16 @@ describe('one decision about a record', () => {
     expect((await readStates())[first.name]).toEqual(['dead'])
     expect(await decide({})).toMatchObject({ exitCode: 0 })
 
+    expect(await changesBy(actor)).toMatchObject([
+      {
+        kind: 'dead-letters.discard',
+        outcome: 'made',
+        target: first.name,
+        actor: { kind: 'command', name: actor, isVerified: false },
+        details: { letters: `of ${RECORD}`, count: 1 },
+      },
+    ])
     const env = { KAFKA_BROKERS: inject('kafkaBrokers'), NO_COLOR: '1' }
-    const listed = await runNextvisit(['changes', 'list', '--actor', actor, '--json'], env)
-    expect(JSON.parse(listed.stdout)).toMatchObject({
-      kind: 'dead-letters.discard',
-      outcome: 'made',
-      target: first.name,
-      actor: { kind: 'command', name: actor, isVerified: false },
-      details: { letters: `of ${RECORD}`, count: 1 },
-    })
     const table = await runNextvisit(['changes', 'list', '--actor', actor], env)
     expect(table.stdout).toContain(`${actor} (claimed)`)
   })
@@ -157,6 +159,9 @@ describe('one decision about a record', () => {
 
 describe('set-aside all', () => {
   it('sets the record aside in each consumer that it halts, and names the others only if there is none', async () => {
+    const actor = `ada ${randomUUID()}`
+    const setAside = (offset: string) =>
+      nextvisit(['set-aside', 'all', 'user-events', '3', offset, '--no-wait'], { NEXTVISIT_ACTOR: actor })
     for (const { name, schema } of [first, second]) {
       await admin.query(
         `INSERT INTO ${schema}.checkpoints (projection, topic, partition, next_offset) VALUES ($1, 'user-events', 3, 1704)`,
@@ -168,7 +173,7 @@ describe('set-aside all', () => {
         [name],
       )
     }
-    const asked = await nextvisit(['set-aside', 'all', 'user-events', '3', '1704', '--no-wait'])
+    const asked = await setAside('1704')
     expect(asked).toMatchObject({ exitCode: 0, stderr: '' })
     expect(asked.stdout.trim().split('\n')).toEqual([
       `${first.name} will set aside the record at offset 1704 of user-events/3.`,
@@ -180,13 +185,17 @@ describe('set-aside all', () => {
     )
     for (const checkpoint of [1700, 1704]) {
       await admin.query(`UPDATE ${third.schema}.checkpoints SET next_offset = $1`, [checkpoint])
-      expect(await nextvisit(['set-aside', 'all', 'user-events', '3', '1704', '--no-wait'])).toMatchObject({
+      expect(await setAside('1704')).toMatchObject({
         exitCode: 1,
         stderr: expect.stringContaining(`${third.name} has not passed offset 1704 of user-events/3 yet.`),
       })
     }
-    const nowhere = await nextvisit(['set-aside', 'all', 'user-events', '3', '1705', '--no-wait'])
+    const nowhere = await setAside('1705')
     expect(nowhere).toMatchObject({ exitCode: 1, stdout: '' })
     expect(nowhere.stderr).toContain(`${third.name} is not halted on user-events/3.`)
+    const recorded = { kind: 'record.set-aside', details: { consumer: 'all' } }
+    const made = { ...recorded, target: 'user-events/3/1704', outcome: 'made' }
+    const refused = { ...recorded, target: 'user-events/3/1705', outcome: 'refused', reason: 'NOT_SET_ASIDE' }
+    expect(await changesBy(actor)).toMatchObject([refused, made, made, made])
   })
 })
