@@ -7,7 +7,7 @@ import { expect, inject, onTestFinished } from 'vitest'
 export const PARTITIONS = 4
 /** Long enough for a busy machine. */
 const PUBLISH_WITHIN_MS = 30_000
-export const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00'
+export const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 
 /** Returns the partition of a user's facts. */
 export function partitionOf(userName: string): number {

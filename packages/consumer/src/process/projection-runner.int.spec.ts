@@ -51,6 +51,7 @@ describe('a projection runner', () => {
         offset: '0',
         recordId: event?.id,
         traceparent: TRACEPARENT,
+        trace_id: TRACEPARENT.slice(3, 35),
       }),
     )
   })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import type { EventTracked } from '@nextvisit/contracts'
 import { createApiKey, parseTrackBody, parseUncheckedJson, type TrackBody } from '@nextvisit/domain'
+import { createLogger } from '@nextvisit/service-kit'
 import { expect, it } from 'vitest'
 import { answerRequestParts, givenRoute, KEY, SDK_KEY } from '../../test/answer-request-parts.ts'
 import { givenStages, PUBLISHED } from '../../test/given-stages.ts'
@@ -168,4 +169,29 @@ it('a request without a valid key is no question to the sampler, and takes no ro
   expect(asked).toEqual(traceIds.slice(3))
   const flags = traceparents.map((traceparent) => [traceparent.slice(3, 35), traceparent.slice(-2)])
   expect(flags).toEqual(traceIds.map((traceId) => [traceId, traceId === traceIds[3] ? '01' : '00']))
+})
+
+const failing = {
+  method: 'GET',
+  pattern: '/test',
+  keyKind: 'admin',
+  handle: () => Promise.reject(new Error('a bug')),
+} as const
+
+it('lines of the log have the trace id of a sampled request, and of no other', async () => {
+  const lines: Readonly<Record<string, unknown>>[] = []
+  const logger = createLogger('spec', 'debug', { write: (line) => void lines.push(JSON.parse(line)) })
+  const [sampled, other] = ['a'.repeat(32), 'b'.repeat(32)]
+  const parts = answerRequestParts({ logger, sample: (traceId) => traceId === sampled })
+  const url = await givenRoute(failing, parts)
+  for (const traceId of [sampled, other]) {
+    const traceparent = `00-${traceId}-${'1'.repeat(16)}-01`
+    await (await fetch(url, { headers: { traceparent, 'X-Api-Key': KEY } })).text()
+  }
+  expect(lines.map(({ msg, trace_id }) => [msg, trace_id])).toEqual([
+    ['A request failed', sampled],
+    ['Answered', sampled],
+    ['A request failed', undefined],
+    ['Answered', undefined],
+  ])
 })
