@@ -22,7 +22,7 @@ const PAGES_OF_OTHER_NAMES = /^docs\/(?:decisions\/|explanation\/history\/|refer
 /** Names that are derived from others while the program runs. */
 const DERIVED_NAMES = ['users_replay', 'registry_replay', 'metering_replay', 'forms_replay']
 
-const documents = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
+const documents = ['README.md', 'SECURITY.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
 const sources = globSync(`{${FOLDERS.join(',')}}/**/*.{ts,md,sql,prisma}`, { cwd: ROOT, exclude: ['**/node_modules'] })
 const code = globSync(
   ['{packages,services,tools,tests,examples,infra}/**/*.{ts,tsx,sql,prisma,yaml,json,toml,env}', '*.{json,yaml,yml}'],

@@ -23,6 +23,28 @@ describe('the version', () => {
   })
 })
 
+/** Returns the statements of a migration that take something away from the running version. */
+function removalsIn(sql: string): readonly string[] {
+  const REMOVAL = /\b(?:DROP (?:TABLE|COLUMN|FUNCTION|SCHEMA|VIEW)|RENAME|TYPE \w+ USING|SET NOT NULL)\b/gi
+  return sql.replaceAll(/--.*/g, '').match(REMOVAL) ?? []
+}
+
+describe('the migrations after a released version', () => {
+  const released = new Set(RELEASED.flatMap((file) => Object.keys(JSON.parse(read(file)) as object)))
+  const files = globSync('{services,packages}/*/prisma/migrations/*/migration.sql', { cwd: ROOT })
+
+  it('only add, because the version before runs on', () => {
+    expect(files.length).toBeGreaterThanOrEqual(released.size)
+    const later = files.filter((file) => !released.has(path.dirname(file)))
+    expect(later.filter((file) => removalsIn(read(file)).length > 0)).toEqual([])
+  })
+
+  it('are refused if they remove or rename', () => {
+    const sql = 'ALTER TABLE users DROP COLUMN name; -- DROP TABLE x\nALTER TABLE users RENAME TO people;'
+    expect(removalsIn(sql)).toEqual(['DROP COLUMN', 'RENAME'])
+  })
+})
+
 describe('the migrations of a released version', () => {
   it.each(RELEASED)('never change, because databases refuse an edited one: %s', (file) => {
     const released = JSON.parse(read(file)) as Readonly<Record<string, string>>
