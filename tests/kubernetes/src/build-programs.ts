@@ -11,15 +11,28 @@ import { goEnvironment } from './config.ts'
 /** Versions of what is built. Those of etcd and Kubernetes are in the go.mod of `modules`, too. */
 export const VERSIONS = { kubernetes: '1.37.2', etcd: '3.7.3', kwok: '0.8.0', helm3: '3.22.0' } as const
 
-/** Modules whose zips contain the CRDs of the chart's optional objects, and the folder of these files. */
+/** Modules whose zips contain the CRDs of the chart's optional objects, and the files of these CRDs. */
 const CRDS = [
-  { module: 'github.com/kedacore/keda/v2@v2.21.0', folder: 'config/crd/bases' },
+  {
+    module: 'github.com/kedacore/keda/v2@v2.21.0',
+    files: ['keda.sh_scaledobjects.yaml', 'keda.sh_triggerauthentications.yaml'],
+    folder: 'config/crd/bases',
+  },
   {
     module: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',
+    files: ['monitoring.coreos.com_prometheusrules.yaml', 'monitoring.coreos.com_servicemonitors.yaml'],
     folder: 'example/prometheus-operator-crd',
   },
-  { module: 'github.com/external-secrets/external-secrets@v1.3.2', folder: 'config/crds/bases' },
-  { module: 'sigs.k8s.io/gateway-api@v1.4.1', folder: 'config/crd/standard' },
+  {
+    module: 'github.com/external-secrets/external-secrets@v1.3.2',
+    files: ['external-secrets.io_externalsecrets.yaml'],
+    folder: 'config/crds/bases',
+  },
+  {
+    module: 'sigs.k8s.io/gateway-api@v1.4.1',
+    files: ['gateway.networking.k8s.io_httproutes.yaml'],
+    folder: 'config/crd/standard',
+  },
 ]
 
 /** Least minor version of Go 1, as the go.mod of Kubernetes wants it. */
@@ -60,7 +73,7 @@ const PROGRAMS: readonly Program[] = [
 
 export interface BuiltPrograms {
   readonly programs: Readonly<Record<ProgramName, string>>
-  /** Folders of YAML files with CRDs. */
+  /** YAML files of the CRDs of the chart's optional objects. */
   readonly crds: readonly string[]
   /** The source of KWOK, which contains its stages of pods and nodes. */
   readonly kwokSource: string
@@ -84,7 +97,9 @@ export async function buildPrograms(tell: (line: string) => void): Promise<Built
   )
   return {
     programs: Object.fromEntries(built) as Record<ProgramName, string>,
-    crds: sources.map((source, index) => path.join(source, CRDS[index]?.folder ?? '')),
+    crds: CRDS.flatMap(({ folder, files }, index) =>
+      files.map((name) => path.join(sources[index] ?? '', folder, name)),
+    ),
     kwokSource,
   }
 }

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type Context, GUIDE, REPLICAS } from './context.ts'
 import { componentOf, type Event, isReady, type Pod, readObjects, readPods } from './read-objects.ts'
-import type { Cluster } from './start-cluster.ts'
+import { type Cluster, POD_LOG } from './start-cluster.ts'
 
 const { namespace, release } = GUIDE
 
@@ -13,6 +13,10 @@ export async function checkInstall({ cluster, guide, checks: { check, section } 
     await check('the commands of the guide create a restricted namespace and the Secret', async () => {
       await cluster.bash(guide.commands('Install', 'kubectl create namespace'))
       await cluster.bash(guide.commands('Install', 'kubectl create secret'))
+    })
+    await check('its command prints the token for the console', async () => {
+      const { stdout } = await cluster.bash(guide.commands('Install', 'kubectl get secret'))
+      assert.match(stdout, /^[0-9a-f]{48}$/)
     })
     await writeFile(path.join(cluster.desk, 'values.yaml'), guide.values('Install'))
     let notes = ''
@@ -33,9 +37,10 @@ export async function checkInstall({ cluster, guide, checks: { check, section } 
     await check('completed Jobs are removed', async () => {
       assert.deepEqual(await readObjects(cluster, namespace, 'jobs'), [])
     })
-    await check('helm test passes', async () => {
+    await check('helm test passes, and prints the log of its pod', async () => {
       const { stdout } = await cluster.bash(guide.commands('Install', 'helm test'))
       assert.match(stdout, /Phase:\s+Succeeded/)
+      assert.ok(stdout.includes(POD_LOG), stdout)
     })
     await check('no pod has a token of a ServiceAccount', async () => {
       for (const pod of await readPods(cluster, namespace, release)) {

@@ -8,12 +8,6 @@ import { changedBetween, type Event, readObjects, readTemplates, type StoredObje
 import type { Cluster } from './start-cluster.ts'
 
 const { namespace, release } = GUIDE
-const WORKSPACE = `organizations:
-  - id: acme
-    projects:
-      - id: shop
-        keys: [{ name: backend, kind: admin, environment: P, secret: $ACME_BACKEND_KEY }]
-`
 const WITHIN_MS = 60_000
 
 /** Upgrades and rolls back the release of the guide. */
@@ -49,7 +43,7 @@ export async function checkUpgrade({ cluster, guide, checks: { check, section } 
 
     await check('a new image replaces every process', async () => {
       const before = await templates()
-      await upgrade(cluster, '--set', 'image.tag=0.1.1')
+      await upgrade(cluster, '--set', 'image.tag=1.0.1')
       assert.deepEqual(changedBetween(before, await templates()), [...before.keys()].toSorted())
     })
 
@@ -78,10 +72,15 @@ export async function checkUpgrade({ cluster, guide, checks: { check, section } 
     })
 
     await check('the workspace file of the guide is applied by a Job after the services', async () => {
-      await writeFile(path.join(cluster.desk, 'workspace.yaml'), WORKSPACE)
+      await writeFile(path.join(cluster.desk, 'workspace.yaml'), guide.values('The workspace file'))
       const key = { ACME_BACKEND_KEY: randomBytes(24).toString('hex') }
       await cluster.bash(guide.commands('The workspace file', 'kubectl create secret'), key)
-      const ran = (await jobEvents(cluster)).map((one) => one.split(' ')[0])
+      // The event of the last Job may come after the end of Helm.
+      const ran = await eventually(
+        async () => (await jobEvents(cluster)).map((one) => one.split(' ')[0]),
+        (names) => names.includes('nextvisit-apply'),
+        WITHIN_MS,
+      )
       assert.ok(ran.includes('nextvisit-apply'), `ran: ${ran.join(', ')}`)
     })
 

@@ -9,10 +9,12 @@ describe('readGuide', () => {
   it.each([
     ['Install', 'kubectl create namespace'],
     ['Install', 'kubectl create secret'],
+    ['Install', 'kubectl get secret'],
     ['Install', 'helm install'],
     ['Install', 'helm test'],
     ['Keys of the Secret', 'rollout restart'],
     ['The workspace file', 'kubectl create secret'],
+    ['Scale', '--force-conflicts'],
     ['Upgrade and roll back', 'helm upgrade'],
     ['Upgrade and roll back', 'rollout pause'],
   ])('finds the commands that the test of the cluster runs: %s, %s', (heading, containing) => {
@@ -21,6 +23,7 @@ describe('readGuide', () => {
 
   it('finds the values, without the indentation of the list', () => {
     expect(parse(guide.values('Install'))).toHaveProperty('kafka.brokers')
+    expect(parse(guide.values('The workspace file'))).toHaveProperty('organizations.0.projects.0.keys')
   })
 
   it('names what the guide lacks', () => {

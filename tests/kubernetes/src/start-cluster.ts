@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { freePort, type OwnedProcess, startOwnedProcess } from '@nextvisit/local-stack'
@@ -13,6 +13,8 @@ import { stagesOf } from './stages.ts'
 const COMMAND_WITHIN_MS = 240_000
 /** Fake nodes, each in a zone of its own. */
 export const NODES = ['node-a', 'node-b', 'node-c'] as const
+/** Line that every pod of KWOK has as its log. */
+export const POD_LOG = 'KWOK plays this pod.'
 
 export interface CommandOutput {
   readonly stdout: string
@@ -47,14 +49,16 @@ export async function startCluster({ built, helm, checkout, folder }: Plan): Pro
   const at = (name: string): string => path.join(folder, name)
   for (const name of ['bin', 'desk', 'home']) await mkdir(at(name))
   await symlink(programs.kubectl, at('bin/kubectl'))
-  await symlink(helm, at('bin/helm'))
+  // A bare name is in the PATH already.
+  if (path.isAbsolute(helm)) await symlink(helm, at('bin/helm'))
   await symlink(path.join(checkout, 'infra'), at('desk/infra'))
   const [clients, peers, api, kubelet] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
   const kubeconfig = at('kubeconfig')
   const token = randomBytes(24).toString('hex')
   await writeKeys(at, token, `https://127.0.0.1:${api}`)
   await writeFile(at('stages.yaml'), await stagesOf(built.kwokSource, at('pod.log')))
-  await writeFile(at('pod.log'), 'A pod of KWOK has no output.\n')
+  // KWOK reads the format of the container runtimes only.
+  await writeFile(at('pod.log'), `${new Date().toISOString()} stdout F ${POD_LOG}\n`)
 
   const env = operatorEnvironment(at('bin'), kubeconfig, at('home'))
   const run =
@@ -117,7 +121,7 @@ export async function startCluster({ built, helm, checkout, folder }: Plan): Pro
       ]),
     ])
     await kubectl(['apply', '-f', '-'], NODES.map(nodeCalled).join('---\n'))
-    for (const crds of built.crds) await addCrds(crds, kubectl)
+    await addCrds(built.crds, kubectl)
     await kubectl(['wait', 'node', '--all', '--for=condition=Ready', '--timeout=60s'])
   } catch (error) {
     await stop()
@@ -210,11 +214,9 @@ function nodeCalled(name: string): string {
   })
 }
 
-async function addCrds(folder: string, kubectl: Cluster['kubectl']): Promise<void> {
-  const files = (await readdir(folder)).filter((name) => name.endsWith('.yaml') && name !== 'kustomization.yaml')
+async function addCrds(files: readonly string[], kubectl: Cluster['kubectl']): Promise<void> {
   // Server-side: the largest do not fit into the annotation of a client's.
-  const args = files.flatMap((name) => ['-f', path.join(folder, name)])
-  await kubectl(['apply', '--server-side', ...args])
+  await kubectl(['apply', '--server-side', ...files.flatMap((file) => ['-f', file])])
   const { stdout } = await kubectl(['get', 'crd', '-o', 'name'])
   await kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...stdout.trim().split('\n')])
 }

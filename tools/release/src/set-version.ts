@@ -1,4 +1,4 @@
-/** `pnpm set-version <version>`: sets the version of every package and of the chart. */
+/** `pnpm set-version <version>`: sets the version of every package, of the chart, and of the image in its guide. */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
@@ -16,6 +16,7 @@ for (const file of ['package.json', ...globSync(WORKSPACES, { cwd: ROOT })]) {
 }
 replaceIn('infra/helm/nextvisit/Chart.yaml', /^version: .*$/m, `version: ${version}`)
 replaceIn('infra/helm/nextvisit/Chart.yaml', /^appVersion: .*$/m, `appVersion: ${version}`)
+replaceIn('docs/guides/kubernetes.md', /(registry\.example\.com\/nextvisit(?::|, tag: ))[^\s}]+/g, `$1${version}`)
 console.log(`Set the version to ${version}.`)
 
 function replaceIn(file: string, pattern: RegExp, replacement: string): void {

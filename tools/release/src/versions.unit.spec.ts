@@ -18,6 +18,11 @@ describe('the version', () => {
     expect(PACKAGES.filter((file) => versionIn(file) !== VERSION)).toEqual([])
   })
 
+  it('is that of the image in the guide for Kubernetes', () => {
+    const tags = read('docs/guides/kubernetes.md').matchAll(/registry\.example\.com\/nextvisit(?::|, tag: )([^\s}]+)/g)
+    expect(Array.from(tags, ([, tag]) => tag)).toEqual([VERSION, VERSION, VERSION])
+  })
+
   it('has a section in the changelog', () => {
     expect(read('CHANGELOG.md')).toContain(`## [${VERSION}]`)
   })
