@@ -14,7 +14,6 @@ const KEDA = ['--set', 'keda.enabled=true']
 
 /** Scales the release of the guide, and evicts pods against its disruption budgets. */
 export async function checkScale({ cluster, guide, checks: { check, section } }: Context): Promise<void> {
-  const takeOver = guide.commands('Scale', '--force-conflicts')
   const meterings = () => readPods(cluster, namespace, release, 'metering')
 
   await section('Evict against the disruption budgets', async () => {
@@ -89,9 +88,8 @@ export async function checkScale({ cluster, guide, checks: { check, section } }:
       assert.deepEqual(await replicasOf(cluster, ['nextvisit-metering']), new Set([3]))
     })
 
-    await check('switched off by the command of the guide, the numbers of the values return', async () => {
-      await assert.rejects(upgrade(cluster), /conflict with .* with subresource "scale"/)
-      await cluster.bash(takeOver)
+    await check('switched off, the numbers of the values return, and no ScaledObject is left', async () => {
+      await upgrade(cluster)
       assert.deepEqual(await readObjects(cluster, namespace, 'scaledobjects.keda.sh'), [])
       assert.deepEqual(readyPods(await readPods(cluster, namespace, release)), REPLICAS)
     })
@@ -103,8 +101,15 @@ export async function checkScale({ cluster, guide, checks: { check, section } }:
       await cluster.kubectl(['scale', 'deployment/nextvisit-gateway', '--namespace', namespace, '--replicas=4'])
       await upgrade(cluster, '--set', 'gatewayAutoscaling.enabled=true', '--set', 'logLevel=debug')
       assert.deepEqual(await replicasOf(cluster, ['nextvisit-gateway']), new Set([4]))
-      await cluster.bash(takeOver)
-      assert.deepEqual(await replicasOf(cluster, ['nextvisit-gateway']), new Set([REPLICAS['gateway'] ?? 0]))
+      await upgrade(cluster)
+      assert.deepEqual(await replicasOf(cluster, ['nextvisit-gateway']), new Set([2]))
+    })
+
+    await check('after kubectl scale, Helm refuses, and the command of the guide returns to the values', async () => {
+      await cluster.kubectl(['scale', 'deployment/nextvisit-metering', '--namespace', namespace, '--replicas=3'])
+      await assert.rejects(upgrade(cluster), /conflict with "kubectl" with subresource "scale"/)
+      await cluster.bash(guide.commands('Scale', '--force-conflicts'))
+      assert.deepEqual(readyPods(await readPods(cluster, namespace, release)), REPLICAS)
     })
   })
 }
