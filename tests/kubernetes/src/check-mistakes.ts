@@ -76,7 +76,7 @@ export async function checkMistakes({ cluster, checks: { check, section } }: Con
       (document) => document.toJS() as KubernetesObject | null,
     )
     for (const [kind, from, to] of MISSPELT)
-      await check(`the API server refuses ${to} in a ${kind}`, async () => {
+      await check(`the API server refuses ${to} (${kind})`, async () => {
         const object = objects.find((one) => one?.kind === kind && stringify(one).includes(`${from}:`))
         assert.ok(object, `the chart has no ${kind} with ${from}`)
         const text = stringify(object).replace(`${from}:`, `${to}:`)

@@ -21,8 +21,8 @@ const HELP = `Usage: npx -y pnpm test:kubernetes [options]
 Installs, upgrades, scales, evicts, rolls back and uninstalls the Helm chart on a real Kubernetes ${VERSIONS.kubernetes}: API server, etcd,
 controllers and scheduler. KWOK plays the nodes and the pods. The commands and values are those of docs/guides/kubernetes.md.
 
-Needs Go 1.26 or later in the PATH, 4 GB of disk and 1 GB of memory. The first run builds the programs from Go modules, which
-takes about 15 minutes on two cores; they stay in the cache of the user (~/.cache/nextvisit). Later runs take some minutes.
+Needs Go 1.26 or later in the PATH, 7 GB of disk and 1 GB of memory. The first run builds the programs from Go modules, which
+takes about 15 minutes on two idle cores; they stay in the cache of the user (~/.cache/nextvisit). docs/guides/test.md has measured times.
 
   --build       only build the programs
   --keep        leave the cluster running after the checks, until Ctrl-C, and print its KUBECONFIG
