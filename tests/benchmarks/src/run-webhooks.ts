@@ -46,7 +46,7 @@ const faults: string[] = []
 const received = { history: [] as Received[], beside: [] as Received[] }
 const receiver = await serveOnLoopback((request, response) => void receive(request, response))
 say('Starting a stack …')
-const stack = await startThrowAwayStack({ workspace: workspaceWith([]), inMemory: true })
+const stack = await startThrowAwayStack({ workspace: workspaceWith([]), isCheap: true })
 
 try {
   await applyWebhooks()
