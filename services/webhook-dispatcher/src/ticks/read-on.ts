@@ -9,8 +9,10 @@ import { deliveries, replays } from '../tables.ts'
 import type { Behind } from './plan-tick.ts'
 import type { Replay } from './read-rows.ts'
 
-/** Maximum records that a tick reads, apart from the rest of a fetch, for live streams and for replays each. */
-const MAX_RECORDS_A_TICK = 3_000
+/** Maximum records that a tick reads for live streams, apart from the rest of a fetch. */
+const MAX_LIVE_RECORDS_A_TICK = 3_000
+/** The same for replays. Twelve partitions read faster than a process sends, and live deliveries wait for each tick. */
+const MAX_REPLAYED_RECORDS_A_TICK = 1_000
 const MIN_RECORDS_A_READ = 250
 /** The rest waits for the next tick: batches of the partition wait for this one. */
 const MAX_ROWS_A_TICK = 6_000
@@ -33,13 +35,16 @@ export async function readOn(
   { createdAt, round }: { readonly createdAt: string; readonly round: number },
 ): Promise<ReadOn> {
   const all: { readonly deliveries: NewDelivery[]; readonly moved: Position[] } = { deliveries: [], moved: [] }
-  for (const isOfKind of [isLiveStream, isReplay]) {
+  for (const [isOfKind, maxRecords] of [
+    [isLiveStream, MAX_LIVE_RECORDS_A_TICK],
+    [isReplay, MAX_REPLAYED_RECORDS_A_TICK],
+  ] as const) {
     const waiting = rotated(behind.filter(isOfKind), round)
-    const atMost = Math.max(MIN_RECORDS_A_READ, Math.floor(MAX_RECORDS_A_TICK / waiting.length))
+    const atMost = Math.max(MIN_RECORDS_A_READ, Math.floor(maxRecords / waiting.length))
     const served = new Set<Behind>()
     let records = 0
     for (const first of waiting) {
-      if (records >= MAX_RECORDS_A_TICK || all.deliveries.length >= MAX_ROWS_A_TICK) break
+      if (records >= maxRecords || all.deliveries.length >= MAX_ROWS_A_TICK) break
       if (served.has(first)) continue
       const from = first.position.nextOffset
       if (BigInt(from) > context.nextOffset) continue
