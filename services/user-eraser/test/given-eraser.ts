@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import path from 'node:path'
 import {
   encodeRecord,
   ERASURE_STORES,
@@ -21,7 +20,7 @@ import {
   createLogger,
   serveCalls,
 } from '@nextvisit/service-kit'
-import { compiledCode } from '@nextvisit/testing'
+import { bundledPrograms, compiledCode } from '@nextvisit/testing'
 import { freePort } from '@nextvisit/testing/own-parts'
 import { Registry } from 'prom-client'
 import { onTestFinished } from 'vitest'
@@ -81,7 +80,8 @@ interface EraserOptions {
 export async function startEraser(options: EraserOptions) {
   const { connection, databaseUrl, redisUrl, consumersUrl, secretKey = SECRET_KEY } = options
   const port = await freePort()
-  const child = spawn(process.execPath, [path.join(import.meta.dirname, '../src/main.ts')], {
+  const programOf = await bundledPrograms()
+  const child = spawn(process.execPath, [programOf('services/user-eraser/src/main.ts')], {
     env: {
       ...compiledCode(),
       KAFKA_BROKERS: connection.brokers.join(','),

@@ -1,16 +1,16 @@
 import { spawnSync } from 'node:child_process'
-import path from 'node:path'
 import { consumers } from '@nextvisit/services'
-import { compiledCode } from '@nextvisit/testing'
+import { bundledPrograms, compiledCode } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 
-const SERVICES = path.resolve(import.meta.dirname, '../../../services')
+// compose.int.spec.ts starts the sources.
+const programOf = await bundledPrograms()
 
 describe('a service without configuration', () => {
   it.each(['gateway', ...consumers.map(({ name }) => name), 'console'])(
     '%s ends with 2 and names every variable that it needs',
     (service) => {
-      const main = path.join(SERVICES, service, 'src/main.ts')
+      const main = programOf(`services/${service}/src/main.ts`)
       const { status, stderr } = spawnSync(process.execPath, [main], { env: compiledCode(), encoding: 'utf8' })
       expect(stderr).toContain('KAFKA_BROKERS is not set: must be host:port')
       expect(stderr).toContain('INTERNAL_TOKEN is not set')

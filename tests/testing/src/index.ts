@@ -1,3 +1,4 @@
+export * from './bundled-programs.ts'
 export { compiledCode, readPropertySettings } from './config.ts'
 export * from './count-rows-read.ts'
 export * from './facts-as-records.ts'
