@@ -5,6 +5,7 @@ import { type CampaignStack, FOLDING_CONSUMERS, type FoldingConsumer } from './c
 import { commitsOf, movedSince } from './commits-of.ts'
 import type { Fault } from './fault.ts'
 import { type GroupMember, membersOf } from './group-members.ts'
+import { isRefused } from './judge-calls.ts'
 
 const BACK_WITHIN_MS = 60_000
 /** Each question opens a connection, for each of six consumers at once. More would take the CPU from the consumers. */
@@ -94,10 +95,14 @@ export function failsOver(consumers: readonly FoldingConsumer[]): Fault['inject'
   }
 }
 
-/** Scales one consumer to two processes, then to four, then back to one. */
-const scale: Fault['inject'] = async ({ stack, random }) => {
+/** Only a machine without room answers later than this. */
+const LATE_AFTER_MS = 1_000
+
+/** Scales one consumer to three processes, then back to one. */
+const scale: Fault['inject'] = async ({ stack, random, client }) => {
+  const callsBefore = client.calls().length
   const consumer = random.oneOf(FOLDING_CONSUMERS)
-  const replicas: string[] = []
+  const replicas = [await stack.startReplica(consumer), await stack.startReplica(consumer)]
   const shared: number[] = []
   const until = async (members: number): Promise<void> => {
     shared.push(
@@ -109,23 +114,29 @@ const scale: Fault['inject'] = async ({ stack, random }) => {
     )
     await sleep(2_000) // each process folds its share
   }
-  for (const members of [2, 4]) {
-    while (replicas.length + 1 < members) replicas.push((await stack.startReplica(consumer)).name)
-    await until(members)
-  }
+  await until(1 + replicas.length)
   return {
     lastsMs: 0,
     heal: async () => {
-      await Promise.all(replicas.map(stack.stopReplica))
+      await Promise.all(replicas.map(({ name }) => stack.stopReplica(name)))
       await until(1)
     },
-    witness: async () =>
-      shared.join() === '2,4,1' ? `two, then four ${consumer}s shared the partitions, then one` : undefined,
+    witness: async () => (shared.join() === '3,1' ? `three ${consumer}s shared the partitions, then one` : undefined),
+    wrong: async () => {
+      const refused = client
+        .calls()
+        .slice(callsBefore)
+        .filter((call) => isRefused(call) && call.elapsedMs < LATE_AFTER_MS)
+      const examples = refused
+        .slice(0, 5)
+        .map(({ status, requestId = '' }) => ({ about: requestId, says: `answered ${status}` }))
+      return refused.length === 0 ? [] : [{ kind: 'refused while scaled', count: refused.length, examples }]
+    },
   }
 }
 
 export const consumerFaults: readonly Fault[] = [
   { name: 'kill one of two of each consumer', family: 'failover', inject: failsOver(FOLDING_CONSUMERS) },
   { name: 'a zombie of each consumer', family: 'zombie', isShort: true, inject: becomeZombies },
-  { name: 'scale a consumer', family: 'scale', inject: scale },
+  { name: 'scale a consumer', family: 'scale', isShort: true, inject: scale },
 ]
