@@ -155,11 +155,14 @@ organizations:
       })
     })
 
-    it('is an exemplar of the latency at the gateway', async () => {
-      const metrics = await (await fetch(`${product().internalUrlOf('gateway')}/metrics`)).text()
-      expect(metrics).toMatch(
-        new RegExp(`^nextvisit_gateway_request_seconds_bucket\\{.*\\} \\d+ # \\{trace_id="${traceId}",span_id=`, 'm'),
-      )
+    it.each([
+      ['gateway', 'nextvisit_gateway_request_seconds'],
+      ['gateway', 'nextvisit_gateway_reply_wait_seconds'],
+      ['gateway', 'nextvisit_publish_seconds'],
+      ['metering', 'projection_fold_seconds'],
+    ] as const)('is an exemplar of the latency at the %s: %s', async (service, metric) => {
+      const metrics = await (await fetch(`${product().internalUrlOf(service)}/metrics`)).text()
+      expect(metrics).toMatch(new RegExp(`^${metric}_bucket\\{.*\\} \\d+ # \\{trace_id="${traceId}",span_id=`, 'm'))
     })
   })
 
