@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withClient } from '@nextvisit/database'
+import { type Sql, withClient } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
 import { PROJECT } from '../../test/given-catalog.ts'
 import { givenSenders } from '../../test/given-sender.ts'
 import { webhookDispatcher } from '../consumer.ts'
+import { writeDeliveries } from '../new-deliveries.ts'
 import type { Turn } from './due-turns.ts'
 import { saveResults, type TurnResult } from './save-results.ts'
 
@@ -31,10 +32,13 @@ async function givenSent() {
 }
 
 /** Runs statements of a fold as a transaction, and saves the result of a sender before it commits. */
-async function whileFolding(statements: readonly string[], save: () => Promise<void>): Promise<void> {
+async function whileFolding(statements: readonly (string | Sql)[], save: () => Promise<void>): Promise<void> {
   await withClient(given.databaseUrl(), async (client) => {
     await client.query(`SET search_path TO ${webhookDispatcher.schema}; BEGIN`)
-    for (const statement of statements) await client.query(statement)
+    for (const statement of statements)
+      await (typeof statement === 'string'
+        ? client.query(statement)
+        : client.query(statement.text, [...statement.values]))
     const saved = save()
     await sleep(LOCKED_MS)
     await client.query('COMMIT')
@@ -45,18 +49,10 @@ async function whileFolding(statements: readonly string[], save: () => Promise<v
 describe('results that are saved while a fold writes rows of the same user', () => {
   it('keep the turn for its next delivery', async () => {
     const { userId, save } = await givenSent()
-    await whileFolding(
-      [
-        `INSERT INTO deliveries (delivery_id, organization, project, endpoint_id, replay_id, partition, source_offset,
-            cause_offset, user_id, webhook_id, type, at, body, capture, status, attempts, round, created_at, pending_since)
-          SELECT gen_random_uuid(), organization, project, endpoint_id, replay_id, partition, source_offset + 1,
-            cause_offset, user_id, gen_random_uuid(), type, at, body, capture, status, attempts, round, created_at, pending_since
-          FROM deliveries WHERE user_id = '${userId}'`,
-        `INSERT INTO turns SELECT * FROM turns WHERE user_id = '${userId}'
-          ON CONFLICT (organization, project, user_id, endpoint_id, replay_id) DO UPDATE SET partition = excluded.partition`,
-      ],
-      save,
-    )
+    const [sent] = await given.readDeliveries()
+    if (!sent) throw new Error('The user has a delivery')
+    const next = { ...sent, deliveryId: randomUUID(), webhookId: randomUUID(), sourceOffset: sent.sourceOffset + 1 }
+    await whileFolding(writeDeliveries([next]), save)
     expect(await given.readTurns()).toMatchObject([{ userId }])
     expect((await given.readDeliveries()).map(({ status }) => status)).toEqual(['delivered', 'pending'])
   })
