@@ -91,6 +91,7 @@ export interface PodSpec {
   readonly automountServiceAccountToken: boolean
   readonly enableServiceLinks: boolean
   readonly terminationGracePeriodSeconds?: number
+  readonly restartPolicy?: string
   readonly containers: readonly [Container]
 }
 

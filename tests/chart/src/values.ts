@@ -112,6 +112,7 @@ export const MATRIX: readonly (readonly [name: string, values: object])[] = [
       workspace: { existingConfigMap: 'workspace', key: 'acme.yaml' },
     },
   ],
+  ['a pod for commands', { ...MINIMAL, commands: { enabled: true }, defaults: { replicas: 3 } }],
   ['no hooks', { ...MINIMAL, migrate: { enabled: false }, topics: { enabled: false } }],
   [
     'on one machine',

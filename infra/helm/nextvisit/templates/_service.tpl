@@ -189,7 +189,10 @@ imagePullSecrets: {{- range . }}
 {{- end }}
 {{- end }}
 
-{{/* The pod of a command of nextvisit. Arguments: root, name, command, secrets, variables, volumes, mounts, envFromSecret. */}}
+{{/*
+The pod of a command of nextvisit. Arguments: root, name, command, secrets, variables, volumes, mounts, envFromSecret. Instead of
+command: entrypoint, restartPolicy.
+*/}}
 {{- define "nextvisit.commandPod" -}}
 # The account of the release does not exist before the first installation.
 {{- if .root.Values.serviceAccount.existingName }}
@@ -197,7 +200,7 @@ serviceAccountName: {{ .root.Values.serviceAccount.existingName }}
 {{- end }}
 automountServiceAccountToken: false
 enableServiceLinks: false
-restartPolicy: Never
+restartPolicy: {{ .restartPolicy | default "Never" }}
 securityContext: {{- include "nextvisit.podSecurity" .root | nindent 2 }}
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets: {{- range . }}
@@ -220,8 +223,8 @@ containers:
   - name: {{ .name }}
     image: {{ include "nextvisit.image" .root }}
     imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-    command: [node, tools/cli/src/main.ts]
-    args: {{ toJson .command }}
+    command: {{ .entrypoint | default (list "node" "tools/cli/src/main.ts") | toJson }}
+    args: {{ .command | default list | toJson }}
     env:
       {{- include "nextvisit.env" (dict "root" .root "variables" (.variables | default dict) "secrets" (.secrets | default list)) | nindent 6 }}
     {{- with .envFromSecret }}
