@@ -65,7 +65,7 @@ let folder: string
 /** The userIds of the erased people. */
 let erased: readonly string[]
 
-const { nextvisit, startNextvisit, settle } = createStackCommands(() => stack, VARIABLES)
+const { nextvisit, startNextvisit, listChanges, settle } = createStackCommands(() => stack, VARIABLES)
 const { carefully, post, get } = createStackCaller(
   () => stack,
   () => stack.keys.admin,
@@ -403,5 +403,30 @@ describe('an erasure', { timeout: 240_000 }, () => {
       ),
     ).toMatchObject({ status: 200 })
     expect(await eventually(lift, ({ status }) => status === 404, 5_000)).toMatchObject({ status: 404 })
+  })
+
+  it('is recorded with the other changes of operators, without a word of the person', async () => {
+    // Answers of the gateway do not wait for the ends.
+    const changes = await eventually(
+      () => listChanges('--limit', '1000'),
+      (all) => all.every(({ outcome }) => outcome !== 'begun'),
+      30_000,
+      500,
+    )
+    const kinds = new Set(changes.map(({ kind, outcome, actor }) => `${kind} ${outcome} by a ${actor.kind}`))
+    expect([...kinds]).toEqual(
+      expect.arrayContaining([
+        'users.erase made by a key',
+        'suppression.lift made by a key',
+        'suppression.lift refused by a key',
+        'history.import made by a command',
+        'person.export made by a command',
+        'records.export made by a command',
+        'consumer.replay made by a command',
+      ]),
+    )
+    const erasures = changes.filter(({ kind }) => kind === 'users.erase').map(({ details }) => details['erasureId'])
+    expect(erasures).toContain(erasureId)
+    expect(placesWith(CANARY, [{ name: 'changes', text: JSON.stringify(changes) }])).toEqual([])
   })
 })

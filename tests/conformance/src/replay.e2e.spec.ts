@@ -40,7 +40,7 @@ afterAll(async () => {
   await stack?.remove()
 }, 60_000)
 
-const { nextvisit, startNextvisit } = createStackCommands(() => stack)
+const { nextvisit, startNextvisit, listChanges } = createStackCommands(() => stack)
 
 /** Starts a replay, and kills it while it folds. */
 async function killReplay(consumer: string): Promise<void> {
@@ -127,6 +127,16 @@ describe('nextvisit replay', () => {
     expect(await startNextvisit('audit')).toMatchObject({ exitCode: 0 })
     const again = await nextvisit('replay', 'form-trigger-evaluator', '--dry-run')
     expect(again).toMatchObject({ exitCode: 0, output: EQUAL })
+
+    const recorded = await listChanges('--kind', 'consumer.replay')
+    // The end of the killed replay was never written.
+    const others = NAMES.filter((name) => name !== 'metering').map((name) => `${name} made swapped`)
+    expect(recorded.map(({ target, outcome, details }) => `${target} ${outcome} ${details['end']}`)).toEqual([
+      'form-trigger-evaluator made compared',
+      ...others.toReversed(),
+      'metering made swapped',
+      'metering begun undefined',
+    ])
   }, 400_000)
 })
 

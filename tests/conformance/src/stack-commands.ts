@@ -59,6 +59,15 @@ export interface Ended {
   readonly output: string
 }
 
+/** A change of an operator, as `changes list --json` prints it. */
+export interface PrintedChange {
+  readonly kind: string
+  readonly outcome: string
+  readonly target: string | null
+  readonly actor: { readonly kind: string }
+  readonly details: Readonly<Record<string, string | number | boolean>>
+}
+
 /** Commands in this process, one after the other, because each captures the output. */
 let last: Promise<unknown> = Promise.resolve()
 
@@ -85,6 +94,12 @@ export function createStackCommands(stackOf: () => ThrowAwayStack, variables: Re
     return { exitCode, stdout, stderr, output: `${stdout}${stderr}` }
   }
 
+  /** Lists changes of operators, newest first. */
+  async function listChanges(...filter: readonly string[]): Promise<readonly PrintedChange[]> {
+    const { stdout } = await nextvisit('changes', 'list', ...filter, '--json')
+    return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as PrintedChange]))
+  }
+
   async function isSettled(): Promise<boolean> {
     const { stdout } = await nextvisit('status', '--json')
     const { consumers } = JSON.parse(stdout) as { consumers: readonly { readonly lagRecords: number }[] }
@@ -94,6 +109,7 @@ export function createStackCommands(stackOf: () => ThrowAwayStack, variables: Re
   return {
     nextvisit,
     startNextvisit,
+    listChanges,
     /** Waits until every consumer has folded everything. */
     settle: async () => expect(await eventually(isSettled, Boolean, 60_000, 500)).toBe(true),
   }
