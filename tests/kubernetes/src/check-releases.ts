@@ -51,7 +51,11 @@ export async function checkReleases({ cluster, guide, checks: { check, section }
     const values = { ...EVERYTHING, gatewayService: { ...EVERYTHING.gatewayService, type: 'NodePort' } }
     const options = ['--namespace', 'everything', '--values', '-', '--wait', '--timeout', '3m']
     // The autoscaler of the controllers adds the second gateway, within a quarter of a minute.
-    const autoscaled = { ...Object.fromEntries(Object.keys(REPLICAS).map((name) => [name, 1])), gateway: 2 }
+    const autoscaled = {
+      ...Object.fromEntries(Object.keys(REPLICAS).map((name) => [name, 1])),
+      commands: 1,
+      gateway: 2,
+    }
     await check(
       'a release with every optional object starts, in a namespace that enforces restricted pods',
       async () => {
