@@ -48,7 +48,8 @@ export async function checkReleases({ cluster, guide, checks: { check, section }
   await section('Everything at once', async () => {
     await givenNamespace(cluster, 'everything')
     // Nothing here gives a load balancer its address, for which Helm waits.
-    const values = { ...EVERYTHING, gatewayService: { ...EVERYTHING.gatewayService, type: 'NodePort' } }
+    const gatewayService = { ...EVERYTHING.gatewayService, type: 'NodePort' }
+    const values = { ...EVERYTHING, commands: { enabled: true }, gatewayService }
     const options = ['--namespace', 'everything', '--values', '-', '--wait', '--timeout', '3m']
     // The autoscaler of the controllers adds the second gateway, within a quarter of a minute.
     const autoscaled = {
