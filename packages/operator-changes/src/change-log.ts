@@ -19,8 +19,11 @@ interface ChangeLogOptions extends Pick<ChangeWriterParts, 'source' | 'topic' | 
   readonly logger?: Logger
 }
 
-/** Shorter than the budget of a request to the gateway. Connecting counts for itself. */
-const WRITE_WITHIN_MS = 1_500
+/**
+ * How long a record may take, besides connecting. A request to the gateway has a budget of 2 s; commands run soon after the start of a
+ * broker, too, which may take longer for the first record of a topic.
+ */
+const WRITE_WITHIN_MS = { gateway: 1_500, console: 1_500, cli: 5_000 } as const
 const STOP_WITHIN_MS = 1_000
 
 /** Creates a writer that connects at its first change, and again after a failure. */
@@ -44,7 +47,7 @@ export function createChangeLog(connection: LogConnection, { logger, ...options 
     starting ??= start()
     const connected = starting.catch(() => undefined)
     const publisher = await (latestAt === Infinity ? connected : Promise.race([connected, passing(latestAt)]))
-    const deadlineAt = Math.min(latestAt, performance.now() + WRITE_WITHIN_MS)
+    const deadlineAt = Math.min(latestAt, performance.now() + WRITE_WITHIN_MS[options.source])
     return publisher?.publish(written, deadlineAt) ?? { outcome: 'not-published', reason: 'stopped' }
   }
 

@@ -199,7 +199,9 @@ async function readRowLines(client: Client): Promise<string> {
   const lines: string[] = []
   for (const { schema, table } of await readTables(client)) {
     const name = `${schema}.${table}`
-    const { rows } = await client.query<{ row: string }>(`SELECT row_to_json(t)::text AS row FROM ${name} AS t ORDER BY 1`)
+    const { rows } = await client.query<{ row: string }>(
+      `SELECT row_to_json(t)::text AS row FROM ${name} AS t ORDER BY 1`,
+    )
     lines.push(...rows.map(({ row }) => `${name}\t${row}`))
   }
   return `${lines.join('\n')}\n`
