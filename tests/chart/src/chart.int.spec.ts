@@ -356,7 +356,7 @@ describe('monitoring', () => {
     const found = servicesOf('everything').filter(({ metadata: { labels = {} } }) =>
       Object.entries(selector.matchLabels).every(([name, value]) => labels[name] === value),
     )
-    expect(found.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/component']).toSorted()).toEqual(
+    expect(found.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] ?? '').toSorted()).toEqual(
       deploymentsOf('everything')
         .map(({ container }) => container.name)
         .toSorted(),
