@@ -30,10 +30,13 @@ export async function callGateway(request: GatewayRequest): Promise<GatewayAnswe
   return { ...answer, sentAt, elapsedMs: performance.now() - sentAt }
 }
 
-/** Sends one request and retries with the same key while a part is unavailable, for example on a busy machine. */
+/**
+ * Sends one request and retries with the same key while a part is unavailable, for example on a busy machine, or while the gateway still
+ * works on an earlier try (409: decisions.md, Retries).
+ */
 export function callCarefully(request: GatewayRequest): Promise<GatewayAnswer> {
   const careful = { idempotencyKey: crypto.randomUUID(), ...request }
-  const isAnswered = ({ status }: GatewayAnswer): boolean => status !== undefined && status !== 503
+  const isAnswered = ({ status }: GatewayAnswer): boolean => status !== undefined && ![409, 503].includes(status)
   return eventually(() => callGateway(careful), isAnswered, 30_000, 500)
 }
 
