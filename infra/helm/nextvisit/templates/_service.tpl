@@ -34,6 +34,13 @@ webhook-dispatcher: [WEBHOOK_DISPATCHER_DATABASE_URL, NEXTVISIT_SECRET_KEY]
 user-eraser: [USER_ERASER_DATABASE_URL, NEXTVISIT_SECRET_KEY, REDIS_URL]
 {{- end }}
 
+{{/* The variables with the addresses of the consumers' databases, as a list in JSON. */}}
+{{- define "nextvisit.databaseUrls" -}}
+{{- $names := list }}
+{{- range $name, $secrets := include "nextvisit.consumers" . | fromYaml }}{{ $names = append $names (first $secrets) }}{{ end }}
+{{- toJson $names }}
+{{- end }}
+
 {{/* All services of the release with the secret variables of each. */}}
 {{- define "nextvisit.services" -}}
 {{ include "nextvisit.consumers" . }}
@@ -245,6 +252,19 @@ volumes:
   {{- end }}
 {{- end }}
 
+{{/* The template of the pod of a command in a Job or a Deployment. Arguments: those of the pod. */}}
+{{- define "nextvisit.commandTemplate" -}}
+metadata:
+  labels: {{- include "nextvisit.selector" .root | nindent 4 }}
+    app.kubernetes.io/component: {{ .name }}
+    {{- with .root.Values.defaults.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
+  {{- with .root.Values.defaults.podAnnotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- include "nextvisit.commandPod" . | nindent 2 }}
+{{- end }}
+
 {{/* A Job that runs a command of nextvisit. Arguments: those of its pod; hook, weight, timeoutSeconds. */}}
 {{- define "nextvisit.job" -}}
 apiVersion: batch/v1
@@ -261,14 +281,5 @@ metadata:
 spec:
   backoffLimit: 3
   activeDeadlineSeconds: {{ int .timeoutSeconds }}
-  template:
-    metadata:
-      labels: {{- include "nextvisit.selector" .root | nindent 8 }}
-        app.kubernetes.io/component: {{ .name }}
-        {{- with .root.Values.defaults.podLabels }}{{ toYaml . | nindent 8 }}{{ end }}
-      {{- with .root.Values.defaults.podAnnotations }}
-      annotations: {{- toYaml . | nindent 8 }}
-      {{- end }}
-    spec:
-      {{- include "nextvisit.commandPod" . | nindent 6 }}
+  template: {{- include "nextvisit.commandTemplate" . | nindent 4 }}
 {{- end }}
