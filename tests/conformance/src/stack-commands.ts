@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
+import { changesIn } from '@nextvisit/cli/test/changes-by.ts'
 import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
 import { compiledCode } from '@nextvisit/testing'
 import { eventually, type ThrowAwayStack } from '@nextvisit/testing/black-box'
@@ -59,15 +60,6 @@ export interface Ended {
   readonly output: string
 }
 
-/** A change of an operator, as `changes list --json` prints it. */
-export interface PrintedChange {
-  readonly kind: string
-  readonly outcome: string
-  readonly target: string | null
-  readonly actor: { readonly kind: string }
-  readonly details: Readonly<Record<string, string | number | boolean>>
-}
-
 /** Commands in this process, one after the other, because each captures the output. */
 let last: Promise<unknown> = Promise.resolve()
 
@@ -95,9 +87,8 @@ export function createStackCommands(stackOf: () => ThrowAwayStack, variables: Re
   }
 
   /** Lists changes of operators, newest first. */
-  async function listChanges(...filter: readonly string[]): Promise<readonly PrintedChange[]> {
-    const { stdout } = await nextvisit('changes', 'list', ...filter, '--json')
-    return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as PrintedChange]))
+  async function listChanges(...filter: readonly string[]) {
+    return changesIn((await nextvisit('changes', 'list', ...filter, '--json')).stdout)
   }
 
   async function isSettled(): Promise<boolean> {

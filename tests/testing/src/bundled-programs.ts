@@ -15,7 +15,7 @@ const SOURCES = [
   'pnpm-lock.yaml',
   'tests/testing/src/bundled-programs.ts',
 ]
-const IS_TEMPORARY = '.'
+const TEMPORARY_PREFIX = '.'
 
 /** Returns the file that runs a program of the checkout, for example `services/metering/src/main.ts`. */
 export type ProgramOf = (source: string) => string
@@ -50,10 +50,10 @@ async function build(folder: string): Promise<void> {
   const { rolldown } = await import('rolldown')
   await mkdir(CACHE, { recursive: true })
   for (const name of await readdir(CACHE)) {
-    if (!name.startsWith(IS_TEMPORARY) && name !== path.basename(folder))
+    if (!name.startsWith(TEMPORARY_PREFIX) && name !== path.basename(folder))
       await rm(path.join(CACHE, name), { recursive: true, force: true })
   }
-  const temporary = await mkdtemp(path.join(CACHE, IS_TEMPORARY))
+  const temporary = await mkdtemp(path.join(CACHE, TEMPORARY_PREFIX))
   const bundle = await rolldown({
     cwd: CHECKOUT,
     input: Object.fromEntries(

@@ -6,8 +6,10 @@ import { runNextvisit } from './run-nextvisit.ts'
 export async function changesBy(actor: string): Promise<readonly ListedChange[]> {
   const env = { KAFKA_BROKERS: inject('kafkaBrokers'), NO_COLOR: '1' }
   const { stdout } = await runNextvisit(['changes', 'list', '--actor', actor, '--json'], env)
-  return stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as ListedChange)
+  return changesIn(stdout)
+}
+
+/** Returns the changes that `changes list --json` printed. */
+export function changesIn(stdout: string): readonly ListedChange[] {
+  return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as ListedChange]))
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Sql, withClient } from '@nextvisit/database'
+import { type Sql, sql, withClient } from '@nextvisit/database'
 import { LIVE_STREAM } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
 import { PROJECT } from '../../test/given-catalog.ts'
@@ -32,13 +32,10 @@ async function givenSent() {
 }
 
 /** Runs statements of a fold as a transaction, and saves the result of a sender before it commits. */
-async function whileFolding(statements: readonly (string | Sql)[], save: () => Promise<void>): Promise<void> {
+async function whileFolding(statements: readonly Sql[], save: () => Promise<void>): Promise<void> {
   await withClient(given.databaseUrl(), async (client) => {
     await client.query(`SET search_path TO ${webhookDispatcher.schema}; BEGIN`)
-    for (const statement of statements)
-      await (typeof statement === 'string'
-        ? client.query(statement)
-        : client.query(statement.text, [...statement.values]))
+    for (const { text, values } of statements) await client.query(text, [...values])
     const saved = save()
     await sleep(LOCKED_MS)
     await client.query('COMMIT')
@@ -59,13 +56,13 @@ describe('results that are saved while a fold writes rows of the same user', () 
 
   it('leave nothing of a user who is erased', async () => {
     const { userId, save } = await givenSent()
-    const ofUser = `WHERE user_id = '${userId}'`
+    const ofUser = sql`WHERE user_id = ${userId}::uuid`
     await whileFolding(
       [
-        `SELECT 1 FROM turns ${ofUser} FOR UPDATE`,
-        `DELETE FROM attempts USING deliveries AS own ${ofUser} AND attempts.delivery_id = own.delivery_id`,
-        `DELETE FROM deliveries ${ofUser}`,
-        `DELETE FROM turns ${ofUser}`,
+        sql`SELECT 1 FROM turns ${ofUser} FOR UPDATE`,
+        sql`DELETE FROM attempts USING deliveries AS own ${ofUser} AND attempts.delivery_id = own.delivery_id`,
+        sql`DELETE FROM deliveries ${ofUser}`,
+        sql`DELETE FROM turns ${ofUser}`,
       ],
       save,
     )
