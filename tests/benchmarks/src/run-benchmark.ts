@@ -15,6 +15,7 @@ import { identifyUsers, measureIdle } from './cost/measure-cost.ts'
 import { type Measurable, measureCpu } from './cost/measure-cpu.ts'
 import { openStackProbe } from './cost/stack-probe.ts'
 import { type LoadResult, runLoad } from './load/run-load.ts'
+import { median } from './percentile.ts'
 
 const ROUNDS = 3
 const SECONDS = 6
@@ -214,8 +215,4 @@ async function measureWake(): Promise<number> {
 
 function perSecond(result: Measured | undefined): number {
   return result ? result.events / result.seconds : Number.NaN
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 }

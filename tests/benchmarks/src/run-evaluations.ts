@@ -5,6 +5,7 @@
  */
 import { applyEvent, compileForms, evaluateForms, type FormIndex } from '@nextvisit/domain'
 import { evaluationLoad, type Evaluation } from './evaluation-load.ts'
+import { median } from './percentile.ts'
 
 const ROUNDS = 3
 const CPU_SECONDS = 1
@@ -78,8 +79,4 @@ function printTable(): void {
   const reached = median(rounds.map((round) => round[0]?.perSecond ?? 0)) >= GOAL
   console.log(`\nThe goal is ${GOAL.toLocaleString('en-US')} per second of a core: ${reached ? 'reached' : 'MISSED'}.`)
   if (!reached) process.exitCode = 1
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
 }

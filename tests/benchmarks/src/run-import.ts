@@ -14,6 +14,7 @@ import { runPacedLoad, startThrowAwayStack } from '@nextvisit/testing/black-box'
 import { measureCpu } from './cost/measure-cpu.ts'
 import { readEndedChildrenCpuSeconds } from './cost/process-use.ts'
 import { openStackProbe, type StackProbe } from './cost/stack-probe.ts'
+import { percentile } from './percentile.ts'
 import { readCountsOrExit } from './read-counts.ts'
 import { CLI, runNode } from './run-node.ts'
 
@@ -198,9 +199,4 @@ function post(route: string, body: object): Promise<void> {
 
 function both(values: readonly number[] = []): string {
   return `${percentile(values, 50).toFixed(1)} · ${percentile(values, 99).toFixed(1)}`
-}
-
-function percentile(values: readonly number[], percent: number): number {
-  const sorted = values.toSorted((one, other) => one - other)
-  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
 }

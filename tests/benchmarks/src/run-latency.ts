@@ -6,6 +6,7 @@
 import { Agent, request } from 'node:http'
 import path from 'node:path'
 import { runPacedLoad, startThrowAwayStack } from '@nextvisit/testing/black-box'
+import { percentile } from './percentile.ts'
 
 const PER_SECOND = 20
 const WARM_SECONDS = 5
@@ -71,9 +72,4 @@ function post(route: string, body: object): Promise<string> {
     sent.on('error', reject)
     sent.end(JSON.stringify(body))
   })
-}
-
-function percentile(values: readonly number[], percent: number): number {
-  const sorted = values.toSorted((one, other) => one - other)
-  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
 }

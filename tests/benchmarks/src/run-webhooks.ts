@@ -13,6 +13,7 @@ import type { WebhookEndpoints, WebhookReplay, WebhookReplayBegun } from '@nextv
 import { callCarefully, eventually, serveOnLoopback, startThrowAwayStack } from '@nextvisit/testing/black-box'
 import { measureCpu } from './cost/measure-cpu.ts'
 import { readProcessUse } from './cost/process-use.ts'
+import { percentile } from './percentile.ts'
 import { readCountsOrExit } from './read-counts.ts'
 import { CLI, runNode } from './run-node.ts'
 
@@ -279,6 +280,5 @@ function lineOf(name: string, count: number, figures: Omit<Figures<unknown>, 're
 }
 
 function percentiles(ages: readonly number[]): string {
-  const sorted = ages.toSorted((one, other) => one - other)
-  return [50, 99].map((percent) => Math.round(sorted[Math.floor((sorted.length * percent) / 100)] ?? 0)).join(' · ')
+  return [50, 99].map((percent) => Math.round(percentile(ages, percent))).join(' · ')
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createHttpConnection, type HttpAnswer, type HttpConnection } from './http-connection.ts'
+import { percentile } from '../percentile.ts'
 
 interface Load {
   readonly url: string
@@ -55,13 +56,12 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   const until = performance.now() + LAST_ANSWERS_WITHIN_MS
   while (tookMs.length + failed < sent && performance.now() < until) await sleep(5)
   for (const connection of connections) connection.close()
-  const sorted = Float64Array.from(tookMs).toSorted()
   return {
-    answered: sorted.length,
-    failed: sent - sorted.length + countUnsent(),
+    answered: tookMs.length,
+    failed: sent - tookMs.length + countUnsent(),
     seconds: tookSeconds,
-    p50Ms: percentile(sorted, 50),
-    p99Ms: percentile(sorted, 99),
+    p50Ms: percentile(tookMs, 50),
+    p99Ms: percentile(tookMs, 99),
   }
 }
 
@@ -107,9 +107,4 @@ function spaced(perSecond: number): Begin {
     tick()
     return () => waitingSince.length
   }
-}
-
-/** Returns a percentile of ascending values; NaN if there are none. */
-function percentile(sorted: Float64Array, percent: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
 }
